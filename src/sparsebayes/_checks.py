@@ -1,0 +1,63 @@
+"""Input validation shared by the estimators, where scikit-learn's own says too little."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from sparsebayes._typing import AnyArray, Vector
+
+
+def check_structure(X: Any, estimator: str) -> None:
+    """Refuse a compressed sparse matrix whose index arrays point outside it.
+
+    scipy's products trust these arrays, so a broken matrix would otherwise crash the process.
+    """
+    if not (sp.issparse(X) and X.format in ("csr", "csc")):
+        return
+    try:
+        X.check_format(full_check=True)
+    except ValueError as error:
+        raise ValueError(
+            f"{estimator} got a sparse X that is not a valid {X.format.upper()} matrix: {error}."
+        ) from error
+
+
+def check_finite(X: Any, estimator: str) -> None:
+    """Name the first entry of X, in row order, that is not finite."""
+    values = X.data if sp.issparse(X) else X
+    # A sum over finite values may overflow, hence the second look.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(values.sum(dtype=np.float64)):
+            return
+    bad = ~np.isfinite(values)
+    if not bad.any():
+        return
+    if sp.issparse(X):
+        entries = X.tocoo()
+        wrong = np.flatnonzero(~np.isfinite(entries.data))
+        first = wrong[np.lexsort((entries.col[wrong], entries.row[wrong]))[0]]
+        row, column, value = entries.row[first], entries.col[first], entries.data[first]
+    else:
+        row, column = np.argwhere(bad)[0]
+        value = X[row, column]
+    name = "NaN" if np.isnan(value) else "infinity"
+    raise ValueError(
+        f"Input X contains {name}: {estimator} does not accept missing or infinite values, and row "
+        f"{row}, column {column} holds {value}. Impute or drop such entries first."
+    )
+
+
+def class_weights(class_weight: Any, classes: AnyArray, codes: AnyArray, weight: Vector) -> Vector:
+    """The factor of each class; "balanced" counts samples by their weight."""
+    if class_weight is None:
+        return np.ones(len(classes))
+    if isinstance(class_weight, str):  # "balanced", by the parameter's constraint
+        totals = np.bincount(codes, weights=weight, minlength=len(classes))
+        return np.asarray(weight.sum() / (len(classes) * totals))
+    unknown = [label for label in class_weight if label not in set(classes.tolist())]
+    if unknown:
+        raise ValueError(f"The classes {unknown} of class_weight are not among those of y.")
+    return np.array([float(class_weight.get(label, 1.0)) for label in classes.tolist()])

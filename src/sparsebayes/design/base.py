@@ -1,0 +1,137 @@
+"""How the rest of the package touches a matrix: through these few verbs and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, Self
+
+import numpy as np
+import scipy.sparse as sp
+
+from sparsebayes._typing import AnyArray, IntVector, Mask, Matrix, Vector
+from sparsebayes.design.dense import DenseDesign
+from sparsebayes.design.sparse import SparseDesign
+from sparsebayes.design.threads import Threads
+
+ScaleName = Literal["none", "common", "columns"]
+
+# Columns whose largest entry lies outside 2^-SAFE .. 2^SAFE are first moved there by an exact power
+# of two, so that squares and their sums neither overflow nor vanish.
+SAFE_EXPONENT = 400
+
+
+class Design(Protocol):
+    """An N x M matrix X seen through its products.
+
+    A design has a column order of its own (sparse storage sorts by frequency);
+    ``columns[k]`` is the column of the caller's matrix that stands at position ``k``.
+    All vectors a solver exchanges with a design are float64 and in the design's order.
+    """
+
+    @property
+    def shape(self) -> tuple[int, int]: ...
+
+    @property
+    def columns(self) -> IntVector: ...
+
+    def matvec(self, w: Vector) -> Vector:
+        """X w."""
+
+    def rmatvec(self, r: Vector, out: Vector | None = None) -> Vector:
+        """X^T r, into ``out`` where given."""
+
+    def sq_rmatvec(self, h: Vector) -> Vector:
+        """(X * X)^T h, the diagonal of X^T diag(h) X."""
+
+    def gram(self, h: Vector) -> Matrix:
+        """X^T diag(h) X, an M x M matrix: only for designs with few columns."""
+
+    def row_blocks(self) -> Iterator[tuple[slice, Matrix]]:
+        """X as dense blocks of rows, in order: only for designs with few columns."""
+
+    def take(self, keep: Mask) -> Design:
+        """The design of the kept columns; the others are really gone."""
+
+
+class Storage(Design, Protocol):
+    """A design that owns its entries and can therefore rescale them."""
+
+    def peak(self) -> Vector:
+        """Largest absolute entry of each column."""
+
+    def shifted(self, exponent: AnyArray) -> Self:
+        """X 2^-exponent, column by column: exact."""
+
+    def divided(self, divisor: Vector) -> Self:
+        """X / divisor, column by column."""
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnScale:
+    """What the columns of a design were divided by: ``divisor * 2**exponent``, per input column.
+
+    Kept as a pair because the product itself may be out of range where the entries are not.
+    """
+
+    divisor: Vector
+    exponent: AnyArray
+
+    def coefficients(self, w: Vector, columns: IntVector) -> Vector:
+        """Weights of the scaled columns, in the units of the caller's."""
+        return np.asarray(np.ldexp(w / self.divisor[columns], -self.exponent[columns]))
+
+    def weights(self, coefficients: Vector, columns: IntVector) -> Vector:
+        """The inverse of :meth:`coefficients`."""
+        return np.asarray(np.ldexp(coefficients, self.exponent[columns]) * self.divisor[columns])
+
+    def precisions(self, alpha: Vector, columns: IntVector) -> Vector:
+        """Precisions of the scaled weights, in the units of the caller's columns."""
+        with np.errstate(over="ignore"):
+            squared = alpha * np.square(self.divisor[columns])
+            return np.asarray(np.ldexp(squared, 2 * self.exponent[columns]))
+
+    def scaled_precisions(self, alpha: Vector, columns: IntVector) -> Vector:
+        """The inverse of :meth:`precisions`."""
+        shifted = np.ldexp(alpha, -2 * self.exponent[columns])
+        return np.asarray(shifted / np.square(self.divisor[columns]))
+
+
+def as_design(
+    X: Any,
+    *,
+    scale: ScaleName = "none",
+    weight: Vector | None = None,
+    threads: int = 1,
+) -> tuple[Storage, ColumnScale]:
+    """The design of a dense array or a scipy sparse matrix, without its empty columns.
+
+    ``scale="columns"`` divides each column by its root mean square (weighted by ``weight``),
+    ``"common"`` divides all of X by the root mean square length of a row.
+    """
+    storage: Storage
+    if sp.issparse(X):
+        storage = SparseDesign.from_matrix(X, Threads(threads))
+    else:
+        storage = DenseDesign.from_array(np.asarray(X))
+    n_rows, n_features = X.shape
+    exponent = np.zeros(n_features, dtype=np.int32)
+    divisor = np.broadcast_to(1.0, n_features)
+    if scale == "none" or not storage.shape[1]:
+        return storage, ColumnScale(divisor, exponent)
+
+    peaks = np.frexp(storage.peak())[1]
+    if scale == "common":
+        peaks = np.full_like(peaks, peaks.max())
+    if np.abs(peaks).max() > SAFE_EXPONENT:
+        exponent[storage.columns] = peaks
+        storage = storage.shifted(peaks)
+    share = np.full(n_rows, 1.0 / n_rows) if weight is None else weight / weight.sum()
+    mean_squares = storage.sq_rmatvec(share)
+    if scale == "common":
+        mean_squares = np.full_like(mean_squares, mean_squares.sum())
+    # A column that is nonzero in rows of negligible weight alone has no scale to speak of.
+    divisors = np.sqrt(np.where(mean_squares > 0.0, mean_squares, 1.0))
+    divisor = np.ones(n_features)
+    divisor[storage.columns] = divisors
+    return storage.divided(divisors), ColumnScale(divisor, exponent)

@@ -1,0 +1,87 @@
+"""A design over a dense array."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from sparsebayes._typing import AnyArray, IntVector, Mask, Matrix, Vector
+
+# Elements of a row block that is squared, weighted or widened to double precision before a
+# product: 4 MB, so that the temporary stays in cache and memory stays that of the data.
+BLOCK_ELEMENTS = 1 << 19
+
+
+class DenseDesign:
+    """X as a float64 or float32 array of either order; arithmetic is in double precision."""
+
+    def __init__(self, array: AnyArray, columns: IntVector) -> None:
+        self._array = array
+        self.columns = columns
+
+    @classmethod
+    def from_array(cls, array: AnyArray) -> DenseDesign:
+        """The array without its zero columns; not copied where there are none."""
+        design = cls(array, np.arange(array.shape[1]))
+        filled = design.peak() > 0.0
+        return design if filled.all() else design.take(filled)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self._array.shape[0], self._array.shape[1]
+
+    def matvec(self, w: Vector) -> Vector:
+        if self._array.dtype == np.float64:
+            return np.asarray(self._array @ w)
+        out = np.empty(self.shape[0])
+        for rows, block in self.row_blocks():
+            out[rows] = block @ w
+        return out
+
+    def rmatvec(self, r: Vector, out: Vector | None = None) -> Vector:
+        out = np.empty(self.shape[1]) if out is None else out
+        if self._array.dtype == np.float64:
+            return np.matmul(self._array.T, r, out=out)
+        out[:] = 0.0
+        for rows, block in self.row_blocks():
+            out += block.T @ r[rows]
+        return out
+
+    def sq_rmatvec(self, h: Vector) -> Vector:
+        out = np.zeros(self.shape[1])
+        for rows, block in self.row_blocks():
+            out += np.square(block).T @ h[rows]
+        return out
+
+    def gram(self, h: Vector) -> Matrix:
+        out = np.zeros((self.shape[1], self.shape[1]))
+        for rows, block in self.row_blocks():
+            out += block.T @ (h[rows, None] * block)
+        return out
+
+    def take(self, keep: Mask) -> DenseDesign:
+        return DenseDesign(self._array[:, keep], self.columns[keep])
+
+    def peak(self) -> Vector:
+        high = self._array.max(axis=0, initial=0.0)
+        low = self._array.min(axis=0, initial=0.0)
+        return np.asarray(np.maximum(high, -low), dtype=np.float64)
+
+    def shifted(self, exponent: AnyArray) -> DenseDesign:
+        return DenseDesign(np.ldexp(self._array, -exponent), self.columns)
+
+    def divided(self, divisor: Vector) -> DenseDesign:
+        return DenseDesign(self._array / divisor.astype(self._array.dtype), self.columns)
+
+    def row_blocks(self) -> Iterator[tuple[slice, Matrix]]:
+        for rows in row_slices(self.shape):
+            yield rows, self._array[rows].astype(np.float64, copy=False)
+
+
+def row_slices(shape: tuple[int, int]) -> Iterator[slice]:
+    """Slices of rows holding ``BLOCK_ELEMENTS`` elements each."""
+    n_rows, n_columns = shape
+    height = max(BLOCK_ELEMENTS // max(n_columns, 1), 1)
+    for start in range(0, n_rows, height):
+        yield slice(start, min(start + height, n_rows))

@@ -1,0 +1,53 @@
+"""A column of ones, last, around any design."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from sparsebayes._typing import IntVector, Mask, Matrix, Vector
+from sparsebayes.design.base import Design
+
+
+class WithIntercept:
+    """[X, 1]. The column of ones is called ``n_features``, one past the caller's last."""
+
+    def __init__(self, inner: Design, n_features: int) -> None:
+        self._inner = inner
+        self._n_features = n_features
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        n_rows, n_columns = self._inner.shape
+        return n_rows, n_columns + 1
+
+    @property
+    def columns(self) -> IntVector:
+        return np.append(self._inner.columns, self._n_features)
+
+    def matvec(self, w: Vector) -> Vector:
+        out = self._inner.matvec(w[:-1])
+        out += w[-1]
+        return out
+
+    def rmatvec(self, r: Vector, out: Vector | None = None) -> Vector:
+        out = np.empty(self.shape[1]) if out is None else out
+        self._inner.rmatvec(r, out[:-1])
+        out[-1] = r.sum()
+        return out
+
+    def sq_rmatvec(self, h: Vector) -> Vector:
+        return np.append(self._inner.sq_rmatvec(h), h.sum())
+
+    def gram(self, h: Vector) -> Matrix:
+        border = self._inner.rmatvec(h)
+        return np.block([[self._inner.gram(h), border[:, None]], [border, h.sum()]])
+
+    def row_blocks(self) -> Iterator[tuple[slice, Matrix]]:
+        for rows, block in self._inner.row_blocks():
+            yield rows, np.hstack([block, np.ones((len(block), 1))])
+
+    def take(self, keep: Mask) -> Design:
+        inner = self._inner.take(keep[:-1])
+        return WithIntercept(inner, self._n_features) if keep[-1] else inner

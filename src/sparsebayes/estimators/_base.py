@@ -1,0 +1,353 @@
+"""What the three classifiers share: validation, multiclass, prediction."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral, Real
+
+import numpy as np
+import scipy.sparse as sp
+from joblib import Parallel, delayed, effective_n_jobs
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from sparsebayes import _checks, multiclass
+from sparsebayes.estimators._problem import Progress, Solution, Start, fit_problem
+from sparsebayes.recipes import RECIPES, Settings
+
+
+class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
+    """Fit and predict for a linear model of X, given the subclass's parameters."""
+
+    _parameter_constraints: dict = {
+        "solver": [StrOptions(set(RECIPES))],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "init_alpha": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
+        "alpha_max": [Interval(Real, 0, None, closed="neither")],
+        "gamma_floor": [Interval(Real, 0, None, closed="neither")],
+        "map_tol": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
+        "map_max_iter": [Interval(Integral, 1, None, closed="left")],
+        "fit_intercept": ["boolean"],
+        "intercept_prior": [StrOptions({"auto", "ard", "flat"})],
+        "scale": [StrOptions({"auto", "columns", "none"})],
+        "multi_class": [StrOptions({"ovo", "ovr"})],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+        "warm_start": ["boolean"],
+        "callbacks": ["array-like", None],
+        "random_state": ["random_state"],
+        "n_jobs": [Integral, None],
+        "verbose": ["verbose"],
+    }
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None):
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Features, dense or in any scipy.sparse format.
+        y : array-like of shape (n_samples,)
+            Labels of two or more classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            A weight of 2 is a row given twice, a weight of 0 a row left out.
+
+        Returns
+        -------
+        self : object
+            The fitted classifier.
+        """
+        X, y = self._validated(X, y)
+        check_classification_targets(y)
+        weight = _check_sample_weight(
+            sample_weight, X, dtype=np.float64, ensure_non_negative=True
+        )
+        if not weight.all():
+            X, y, weight = X[weight > 0.0], y[weight > 0.0], weight[weight > 0.0]
+        classes, codes = np.unique(y, return_inverse=True)
+        if len(classes) < 2:
+            after = " after removing zero-weight samples" if sample_weight is not None else ""
+            raise ValueError(
+                f"{type(self).__name__} needs samples of at least 2 classes; the data contains only "
+                f"one class{after}: {classes.tolist()}"
+            )
+        weight = weight * _checks.class_weights(self.class_weight, classes, codes, weight)[codes]
+
+        starts = self._starts(classes, X.shape[1])
+        problems = multiclass.decompose(codes, len(classes), self.multi_class)
+        if len(problems) > 1 and sp.issparse(X):
+            X = X.tocsr()
+        solutions = self._fit_problems(X, weight, classes, problems, starts)
+        self.classes_ = classes
+        self._keep(solutions, X.shape[1], X.dtype)
+        self._warn(solutions)
+        return self
+
+    def _validated(self, X, y):
+        name = type(self).__name__
+        _checks.check_structure(X, name)
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            accept_sparse=("csr", "csc"),
+            dtype=(np.float64, np.float32),
+            ensure_all_finite=False,
+        )
+        _checks.check_finite(X, name)
+        return X, y
+
+    def _settings(self, n_rows, n_features):
+        recipe = RECIPES[self.solver]
+
+        def own(value, default):
+            return default if value == "auto" else value
+
+        scale = own(self.scale, recipe.scale(n_rows, n_features))
+        return Settings(
+            tol=self.tol,
+            max_iter=self.max_iter,
+            init_alpha=own(self.init_alpha, recipe.init_alpha),
+            alpha_max=self.alpha_max,
+            gamma_floor=self.gamma_floor,
+            map_tol=own(self.map_tol, recipe.map_tol),
+            map_max_iter=self.map_max_iter,
+            fit_intercept=self.fit_intercept,
+            intercept_prior=own(self.intercept_prior, recipe.intercept_prior),
+            scale=recipe.scale_if_none if scale == "none" else scale,
+        )
+
+    def _fit_problems(self, X, weight, classes, problems, starts):
+        """All binary problems: the pairs in parallel, or one problem with threads over blocks."""
+        n_jobs = effective_n_jobs(self.n_jobs)
+        unweighted = np.all(weight == 1.0)
+
+        def job(problem, start):
+            part = X if isinstance(problem.rows, slice) else X[problem.rows]
+            return delayed(fit_problem)(
+                part,
+                problem.labels,
+                None if unweighted else weight[problem.rows],
+                self.solver,
+                self._settings(*part.shape),
+                start,
+                n_jobs if len(problems) == 1 else 1,
+                self._callback(classes, problem),
+            )
+
+        # Callbacks are the caller's objects: they must be called in the caller's process.
+        shared = "sharedmem" if self.callbacks is not None else None
+        jobs = (job(problem, start) for problem, start in zip(problems, starts, strict=True))
+        return Parallel(n_jobs=1 if len(problems) == 1 else n_jobs, require=shared)(jobs)
+
+    def _callback(self, classes, problem):
+        negative = None if problem.negative is None else classes[problem.negative]
+        return _Watcher(
+            type(self).__name__,
+            (negative, classes[problem.positive]),
+            len(classes) > 2,
+            self.verbose,
+            [] if self.callbacks is None else list(self.callbacks),
+        )
+
+    def _starts(self, classes, n_features) -> list[Start | None]:
+        """Where the last fit ended, for ``warm_start``; None for a fresh start."""
+        n_classes = len(classes)
+        n_problems = 1 if n_classes == 2 else n_classes
+        if n_classes > 2 and self.multi_class == "ovo":
+            n_problems = n_classes * (n_classes - 1) // 2
+        if not (self.warm_start and hasattr(self, "sparse_coef_")):
+            return [None] * n_problems
+        if not np.array_equal(self.classes_, classes) or self.sparse_coef_.shape != (
+            n_problems,
+            n_features,
+        ):
+            raise ValueError(
+                f"{type(self).__name__}(warm_start=True) goes on from its last fit, which had classes "
+                f"{self.classes_.tolist()} and {self.sparse_coef_.shape[1]} features; got "
+                f"{classes.tolist()} and {n_features}."
+            )
+        return [
+            Start(
+                coef.indices.astype(np.intp),
+                coef.data.astype(np.float64),
+                alpha.data.astype(np.float64),
+                float(intercept),
+                float(intercept_alpha),
+            )
+            for coef, alpha, intercept, intercept_alpha in zip(
+                (self.sparse_coef_[[k]] for k in range(n_problems)),
+                (self._sparse_alpha[[k]] for k in range(n_problems)),
+                self.intercept_,
+                self.intercept_alpha_,
+                strict=True,
+            )
+        ]
+
+    def _keep(self, solutions: list[Solution], n_features: int, dtype) -> None:
+        def stacked(values):
+            sizes = [len(solution.columns) for solution in solutions]
+            indptr = np.concatenate([[0], np.cumsum(sizes)])
+            indices = np.concatenate([solution.columns for solution in solutions])
+            shape = (len(solutions), n_features)
+            return sp.csr_matrix((np.concatenate(values), indices, indptr), shape=shape)
+
+        self.sparse_coef_ = stacked([solution.coef.astype(dtype) for solution in solutions])
+        self._sparse_alpha = stacked([solution.alpha for solution in solutions])
+        self.intercept_ = np.array([solution.intercept for solution in solutions], dtype=dtype)
+        self.intercept_alpha_ = np.array([solution.intercept_alpha for solution in solutions])
+        self.n_relevant_ = np.array([len(solution.columns) for solution in solutions])
+        self.n_iter_ = np.array([max(len(solution.history), 1) for solution in solutions])
+        self.history_ = [solution.history for solution in solutions]
+        self.status_ = [solution.status for solution in solutions]
+
+    def _warn(self, solutions: list[Solution]) -> None:
+        complaints = [s for s in solutions if s.complaint is not None]
+        if complaints:
+            which = "" if len(solutions) == 1 else f" ({len(complaints)} of {len(solutions)} problems)"
+            warnings.warn(
+                f"{type(self).__name__}{which}: {complaints[0].status}. {complaints[0].complaint}",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    @property
+    def coef_(self):
+        """Weights as a dense array, one row a binary problem, zero where pruned."""
+        check_is_fitted(self)
+        return self.sparse_coef_.toarray()
+
+    @property
+    def alpha_(self):
+        """Precisions as a dense array, one row a binary problem, infinite where pruned."""
+        check_is_fitted(self)
+        alpha = np.full(self._sparse_alpha.shape, np.inf)
+        rows = np.repeat(np.arange(alpha.shape[0]), np.diff(self._sparse_alpha.indptr))
+        alpha[rows, self._sparse_alpha.indices] = self._sparse_alpha.data
+        return alpha
+
+    def _margins(self, X):
+        check_is_fitted(self)
+        name = type(self).__name__
+        _checks.check_structure(X, name)
+        X = validate_data(
+            self,
+            X,
+            accept_sparse="csr",
+            dtype=(np.float64, np.float32),
+            ensure_all_finite=False,
+            reset=False,
+        )
+        _checks.check_finite(X, name)
+        used = np.unique(self.sparse_coef_.indices)
+        if len(used) < X.shape[1]:
+            X = X[:, used]
+        coef = self.sparse_coef_[:, used].toarray().astype(np.float64)
+        return X.astype(np.float64, copy=False) @ coef.T + self.intercept_, X.dtype
+
+    def _log_probabilities(self, X):
+        margins, dtype = self._margins(X)
+        return multiclass.log_probabilities(margins, len(self.classes_), self.multi_class), dtype
+
+    def decision_function(self, X):
+        """Margins for two classes, log probabilities for more: their argmax is the prediction.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Features.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Positive means ``classes_[1]`` where there are two classes.
+        """
+        if len(getattr(self, "classes_", ())) != 2:
+            log_p, dtype = self._log_probabilities(X)
+            return log_p.astype(dtype, copy=False)
+        margins, dtype = self._margins(X)
+        return margins[:, 0].astype(dtype, copy=False)
+
+    def predict(self, X):
+        """The most probable label of each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Features.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            Labels from ``classes_``.
+        """
+        scores = self.decision_function(X)
+        codes = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+        return self.classes_[codes]
+
+    def predict_proba(self, X):
+        """Probability of each class.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Features.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            In the order of ``classes_``; rows sum to 1.
+        """
+        log_p, dtype = self._log_probabilities(X)
+        return multiclass.probabilities(log_p).astype(dtype, copy=False)
+
+    def predict_log_proba(self, X):
+        """Logarithm of the probability of each class, finite for any margin.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Features.
+
+        Returns
+        -------
+        log_probabilities : ndarray of shape (n_samples, n_classes)
+            In the order of ``classes_``.
+        """
+        log_p, dtype = self._log_probabilities(X)
+        return log_p.astype(dtype, copy=False)
+
+
+class _Watcher:
+    """Prints progress and calls the user's callbacks, for one binary problem."""
+
+    def __init__(self, name, labels, many, verbose, callbacks):
+        self.name = name
+        self.labels = labels
+        self.many = many
+        self.verbose = verbose
+        self.callbacks = callbacks
+        self.seconds = 0.0
+
+    def __call__(self, state, scale) -> bool:
+        record = state.record
+        self.seconds += sum(record["seconds"].values())
+        if self.verbose:
+            pair = f" {self.labels[0]} vs {self.labels[1]}" if self.many else ""
+            print(
+                f"[{self.name}{pair}] iteration {record['iteration']}: {record['n_active']} active, "
+                f"objective {record['objective']:.6g}, {self.seconds:.1f} s",
+                flush=True,
+            )
+        progress = Progress(state, scale, self.labels)
+        # All are called, whichever of them asks to stop.
+        return any([callback(progress) is True for callback in self.callbacks])

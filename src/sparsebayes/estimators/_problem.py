@@ -1,0 +1,179 @@
+"""One binary problem, from a matrix and labels to coefficients in the caller's units."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from sparsebayes._typing import IntVector, Vector
+from sparsebayes.design import ColumnScale, Design, WithIntercept, as_design
+from sparsebayes.evidence import Fit, FitStatus, Record, State
+from sparsebayes.recipes import RECIPES, Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Where an earlier fit ended: the kept columns, in the caller's units."""
+
+    columns: IntVector
+    coef: Vector
+    alpha: Vector
+    intercept: float
+    intercept_alpha: float
+
+
+@dataclass(frozen=True, slots=True)
+class Solution(Start):
+    """What a binary problem came to; ``complaint`` is what the user is to be warned of."""
+
+    history: list[Record]
+    status: str
+    complaint: str | None
+
+
+class Progress:
+    """What a callback is given after each outer iteration; nothing in it can be changed.
+
+    Attributes
+    ----------
+    classes : tuple
+        The two labels of the binary problem; the first is None in one-vs-rest.
+    record : dict
+        The iteration's entry in ``history_``.
+    """
+
+    def __init__(self, state: State, scale: ColumnScale, classes: tuple[Any, Any]) -> None:
+        self._state = state
+        self._scale = scale
+        self.classes = classes
+
+    @property
+    def record(self) -> Record:
+        return self._state.record.copy()
+
+    @property
+    def iteration(self) -> int:
+        """Outer iterations made so far."""
+        return self._state.record["iteration"]
+
+    @cached_property
+    def _start(self) -> Start:
+        state = self._state
+        return _in_users_units(state.columns, state.w, state.alpha, self._scale)
+
+    @property
+    def features(self) -> IntVector:
+        """Indices of the features still in the model."""
+        return self._start.columns
+
+    @property
+    def coef(self) -> Vector:
+        """Their coefficients."""
+        return self._start.coef
+
+    @property
+    def intercept(self) -> float:
+        return self._start.intercept
+
+
+def fit_problem(
+    X: Any,
+    labels: Vector,
+    weight: Vector | None,
+    solver: str,
+    settings: Settings,
+    start: Start | None,
+    n_threads: int,
+    callback: Callable[[State, ColumnScale], bool],
+) -> Solution:
+    """Build the design, run the outer loop, translate back."""
+    n_features = X.shape[1]
+    storage, scale = as_design(X, scale=settings.scale, weight=weight, threads=n_threads)
+    design: Design = WithIntercept(storage, n_features) if settings.fit_intercept else storage
+    if start is None:
+        alpha, w = np.full(design.shape[1], settings.init_alpha), np.zeros(design.shape[1])
+        if settings.fit_intercept and settings.intercept_prior == "flat":
+            alpha[-1] = 0.0
+    else:
+        design, alpha, w = _continue(design, scale, start, settings.fit_intercept)
+    loop = RECIPES[solver].outer_loop(settings)
+    fit = loop.run(design, labels, alpha, w, weight, lambda state: callback(state, scale))
+    ended = _in_users_units(fit.active, fit.w, fit.alpha, scale)
+    _refuse_overflow(ended, scale)
+    intercept, intercept_alpha = ended.intercept, ended.intercept_alpha
+    if not len(ended.columns) and settings.fit_intercept:
+        intercept, intercept_alpha = log_odds(labels, weight), 0.0
+    return Solution(
+        ended.columns,
+        ended.coef,
+        ended.alpha,
+        intercept,
+        intercept_alpha,
+        fit.history,
+        f"{solver}: {fit.status.value}",
+        _complaint(fit, solver),
+    )
+
+
+def log_odds(labels: Vector, weight: Vector | None) -> float:
+    """The intercept of a model without features: its probability is the class's share."""
+    weight = np.ones_like(labels) if weight is None else weight
+    return float(np.log(weight @ labels) - np.log(weight @ (1.0 - labels)))
+
+
+def _in_users_units(columns: IntVector, w: Vector, alpha: Vector, scale: ColumnScale) -> Start:
+    """Features in ascending order; the intercept, one past the last of them, set apart."""
+    n_features = len(scale.exponent)
+    order = np.argsort(columns)
+    order = order[columns[order] < n_features]
+    kept = columns[order]
+    last = columns == n_features
+    return Start(
+        kept,
+        scale.coefficients(w[order], kept),
+        scale.precisions(alpha[order], kept),
+        float(w[last].sum()),
+        float(alpha[last][0]) if last.any() else np.inf,
+    )
+
+
+def _continue(
+    design: Design, scale: ColumnScale, start: Start, fit_intercept: bool
+) -> tuple[Design, Vector, Vector]:
+    """The state of an earlier fit: its columns alone, with their weights and precisions."""
+    n_features = len(scale.exponent)
+    alpha, w = np.full(n_features + 1, np.inf), np.zeros(n_features + 1)
+    alpha[start.columns] = scale.scaled_precisions(start.alpha, start.columns)
+    w[start.columns] = scale.weights(start.coef, start.columns)
+    if fit_intercept:
+        alpha[n_features], w[n_features] = start.intercept_alpha, start.intercept
+    keep = np.isfinite(alpha[design.columns])
+    design = design if keep.all() else design.take(keep)
+    return design, alpha[design.columns], w[design.columns]
+
+
+def _refuse_overflow(ended: Start, scale: ColumnScale) -> None:
+    wrong = np.flatnonzero(~np.isfinite(ended.coef))
+    if len(wrong):
+        raise ValueError(
+            f"The coefficient of column {ended.columns[wrong[0]]} is too large for a float: the column's "
+            "entries are tiny. Multiply it by a constant."
+        )
+
+
+def _complaint(fit: Fit, solver: str) -> str | None:
+    last = fit.history[-1] if fit.history else None
+    if fit.status is FitStatus.ALL_PRUNED:
+        return "No feature was found relevant: the model is the intercept alone."
+    if fit.status is FitStatus.MAX_ITER:
+        return "Increase max_iter, or tol, if the model is not good enough."
+    if last and not last["map_converged"] and not RECIPES[solver].map_limit_is_normal:
+        return (
+            f"The inner solver stopped at a gradient norm of {last['gradient_norm']:.3g}. Increase "
+            "map_max_iter or map_tol, or scale the features."
+        )
+    return None

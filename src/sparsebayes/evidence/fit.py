@@ -1,0 +1,55 @@
+"""What an outer loop returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TypedDict
+
+from sparsebayes._typing import IntVector, Vector
+
+
+class FitStatus(Enum):
+    """Why an outer loop stopped; the values are the messages."""
+
+    CONVERGED = "converged: the largest change of log alpha fell below tol"
+    PATH_DONE = "converged: the path was followed to its end and its best point taken"
+    MAX_ITER = "not converged: max_iter outer iterations were made"
+    ALL_PRUNED = "every feature was pruned"
+    CALLBACK = "stopped by a callback"
+
+
+class Record(TypedDict):
+    """One outer iteration."""
+
+    iteration: int
+    map_solver: str
+    n_active: int  # weights after pruning, the intercept among them
+    objective: float  # L at the mode, before alpha is updated
+    gradient_norm: float
+    map_converged: bool
+    log_alpha_change: float
+    map_steps: int
+    n_clamped: int  # weights where 1 - alpha B <= 0
+    passes: dict[str, int]  # products with X, by verb
+    seconds: dict[str, float]  # by phase: passes, map (passes apart), update, prune
+    criterion: float | None  # what the point of a path is chosen by, the smaller the better
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A read-only view of an outer loop between two iterations."""
+
+    w: Vector
+    alpha: Vector
+    columns: IntVector
+    record: Record
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    w: Vector
+    alpha: Vector
+    active: IntVector  # the caller's columns, the intercept being one past the last feature
+    history: list[Record]
+    status: FitStatus

@@ -1,0 +1,65 @@
+"""What every solver of argmin_w L(w) at fixed alpha takes and gives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol
+
+import numpy as np
+
+from sparsebayes._typing import Vector
+from sparsebayes.curvature import Curvature
+from sparsebayes.objective import Objective, Point
+
+
+class MapStatus(Enum):
+    """Why a solver stopped; the values are the messages."""
+
+    CONVERGED = "the gradient is within the tolerance"
+    MAX_ITER = "the step limit was reached"
+    STALLED = "no step lowered the objective any further"
+
+
+@dataclass(frozen=True, slots=True)
+class MapResult:
+    w: Vector
+    margins: Vector
+    value: float
+    gradient_norm: float
+    curvature: Curvature
+    n_steps: int
+    status: MapStatus
+
+
+class MapSolver(Protocol):
+    """``needs`` names the verbs of a design that the solver uses beyond matvec and rmatvec."""
+
+    @property
+    def needs(self) -> frozenset[str]: ...
+
+    def solve(self, objective: Objective, w0: Vector) -> MapResult: ...
+
+
+def start(objective: Objective, w0: Vector, tol: float) -> tuple[Point, Vector, float]:
+    """The point of w0, the gradient there, and the norm to reach: tol times that at w = 0."""
+    point = objective.at(np.zeros_like(w0))
+    gradient = objective.grad(point)
+    target = tol * norm(gradient)
+    if w0.any():
+        point = objective.at(w0)
+        gradient = objective.grad(point)
+    return point, gradient, target
+
+
+def norm(vector: Vector) -> float:
+    """Euclidean length, also where the squares of the entries are out of range."""
+    return safe_root(float(vector @ vector), vector)
+
+
+def safe_root(sum_of_squares: float, vector: Vector) -> float:
+    """The root of a sum of squares, taken again on a scaled vector where that sum is no good."""
+    if 1e-300 < sum_of_squares < np.inf:
+        return float(np.sqrt(sum_of_squares))
+    peak = float(np.abs(vector).max(initial=0.0))
+    return peak * float(np.linalg.norm(vector / peak)) if 0.0 < peak < np.inf else peak

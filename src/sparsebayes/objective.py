@@ -1,0 +1,162 @@
+"""The negative log posterior of the weights at fixed alpha.
+
+With margins ``z = X w``, labels ``t`` in {0, 1}, sample weights ``s`` and precisions ``alpha``::
+
+    L(w)      = sum_i s_i l(z_i, t_i) + 1/2 sum_k alpha_k w_k^2     (eq. 1 with 2 and 4, negated)
+    grad L    = X^T r + alpha * w,      r_i    = s_i (y_i - t_i)
+    Hessian   = X^T diag(beta) X + A,   beta_i = s_i y_i (1 - y_i)  (the inverse of eq. 7)
+
+A sum over samples, not a mean. ``alpha_k = 0`` is a flat prior. Margins travel with the weights, so
+a trial along a direction costs O(N): the matrix is touched once for ``X p`` and once for each
+new gradient.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sparsebayes import link
+from sparsebayes._typing import Matrix, Vector
+from sparsebayes.design import Design
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """Weights with what the matrix said about them."""
+
+    w: Vector
+    margins: Vector
+    residual: Vector
+    loss: float
+    penalty: float
+
+    @property
+    def value(self) -> float:
+        return self.loss + self.penalty
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One step length on a ray: value and slope of L there."""
+
+    eta: float
+    value: float
+    slope: float
+    point: Point  # its w is that of the ray's origin
+
+
+class Ray:
+    """L along ``w + eta p``; a trial costs O(N), the penalty being a parabola in eta."""
+
+    def __init__(
+        self, objective: Objective, origin: Point, p: Vector, slope: float, prior_curvature: float
+    ) -> None:
+        self._objective = objective
+        self._origin = origin
+        self._p = p
+        self._change = objective.design.matvec(p)
+        # The penalty's slope at 0 is sum alpha w p; the loss's part of the slope is known.
+        self._prior_slope = slope - float(origin.residual @ self._change)
+        self._prior_curvature = prior_curvature
+        self.start = Trial(0.0, origin.value, slope, origin)
+
+    def at(self, eta: float) -> Trial:
+        margins = self._origin.margins + eta * self._change
+        loss, residual = self._objective.loss(margins)
+        slope = float(residual @ self._change) + self._prior_slope + eta * self._prior_curvature
+        rise = eta * (self._prior_slope + 0.5 * eta * self._prior_curvature)
+        point = Point(self._origin.w, margins, residual, loss, self._origin.penalty + rise)
+        return Trial(eta, point.value, slope, point)
+
+    def step(self, trial: Trial) -> tuple[Point, Vector]:
+        """The point of a trial, its weights moved too, and the gradient there: one X^T r."""
+        w, gradient = self._origin.w.copy(), np.empty_like(self._p)
+        for _ in self.sweep(trial, w, gradient):
+            pass
+        return replace(trial.point, w=w), gradient
+
+    def sweep(self, trial: Trial, w: Vector, gradient: Vector) -> Iterator[slice]:
+        """:meth:`step` in place, ``w`` being the origin's weights, a block at a time.
+
+        Yields each block when it is done, for a caller who has more to do with it while it is
+        still in cache.
+        """
+        alpha, p = self._objective.alpha, self._p
+        self._objective.design.rmatvec(trial.point.residual, gradient)
+        for k in cache_blocks(len(w)):
+            w[k] += trial.eta * p[k]
+            gradient[k] += alpha[k] * w[k]
+            yield k
+
+
+class Objective:
+    """L at one alpha, for one design."""
+
+    def __init__(
+        self, design: Design, labels: Vector, alpha: Vector, weight: Vector | None = None
+    ) -> None:
+        self.design = design
+        self.sign = 2.0 * labels - 1.0
+        self.alpha = alpha
+        self.weight = weight
+
+    def loss(self, margins: Vector) -> tuple[float, Vector]:
+        """The data's part of L, and r."""
+        losses, residual = link.loss_and_residual(margins, self.sign)
+        if self.weight is None:
+            return float(losses.sum()), residual
+        return float(losses @ self.weight), residual * self.weight
+
+    def at(self, w: Vector) -> Point:
+        """One product with X (none where w = 0)."""
+        margins = self.design.matvec(w) if w.any() else np.zeros(self.design.shape[0])
+        loss, residual = self.loss(margins)
+        return Point(w, margins, residual, loss, 0.5 * weighted_square(self.alpha, w))
+
+    def along(
+        self, point: Point, p: Vector, slope: float, prior_curvature: float | None = None
+    ) -> Ray:
+        """The ray from ``point`` in direction ``p``: one product with X.
+
+        ``slope`` is grad L . p, ``prior_curvature`` is sum alpha p^2 where the caller knows it.
+        """
+        if prior_curvature is None:
+            prior_curvature = weighted_square(self.alpha, p)
+        return Ray(self, point, p, slope, prior_curvature)
+
+    def grad(self, point: Point) -> Vector:
+        """One product with X^T."""
+        return self.design.rmatvec(point.residual) + self.alpha * point.w
+
+    def beta(self, point: Point) -> Vector:
+        beta = link.curvature(point.margins)
+        return beta if self.weight is None else beta * self.weight
+
+    def hess_diag(self, point: Point) -> Vector:
+        return self.design.sq_rmatvec(self.beta(point)) + self.alpha
+
+    def hess_vec(self, point: Point, v: Vector) -> Vector:
+        product = self.beta(point) * self.design.matvec(v)
+        return self.design.rmatvec(product) + self.alpha * v
+
+    def hess(self, point: Point) -> Matrix:
+        hessian = self.design.gram(self.beta(point))
+        hessian[np.diag_indices_from(hessian)] += self.alpha
+        return hessian
+
+
+def weighted_square(alpha: Vector, w: Vector) -> float:
+    """sum alpha w^2."""
+    return float((alpha * w) @ w)
+
+
+def cache_blocks(n: int, size: int = 1 << 13) -> list[slice]:
+    """Slices over n elements that keep a handful of arrays in cache.
+
+    Elementwise work on millions of weights is bound by memory; done block by block, the
+    temporaries of an expression never leave the cache.
+    """
+    return [slice(start, min(start + size, n)) for start in range(0, n, size)]

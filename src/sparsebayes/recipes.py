@@ -1,0 +1,130 @@
+"""Solver names and what each one means: the one table of strings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from sparsebayes._typing import Vector
+from sparsebayes.design import Design, ScaleName
+from sparsebayes.evidence import EliminationLoop, Fit, JointLoop, State
+from sparsebayes.map_solvers import DQNSolver, MapSolver, NewtonCGSolver, NewtonSolver
+
+InterceptPrior = Literal["ard", "flat"]
+
+# Up to here the exact posterior costs no more than the data: a few hundred columns, 1 MB of Hessian.
+EXACT_BELOW = 400
+# Enough to rank weights by; only the model that is kept is solved to map_tol.
+PATH_TOL = 1e-3
+
+
+class OuterLoop(Protocol):
+    def run(
+        self,
+        design: Design,
+        labels: Vector,
+        alpha: Vector,
+        w: Vector,
+        weight: Vector | None,
+        callback: Callable[[State], bool],
+    ) -> Fit: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """An estimator's parameters, each one resolved."""
+
+    tol: float
+    max_iter: int
+    init_alpha: float
+    alpha_max: float
+    gamma_floor: float
+    map_tol: float
+    map_max_iter: int
+    fit_intercept: bool
+    intercept_prior: InterceptPrior
+    scale: ScaleName
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """What ``solver=name`` stands for; a parameter left at "auto" takes its value from here."""
+
+    outer_loop: Callable[[Settings], OuterLoop]
+    map_tol: float
+    init_alpha: float
+    intercept_prior: InterceptPrior
+    scale: Callable[[int, int], ScaleName]
+    """From the numbers of rows and columns."""
+    scale_if_none: ScaleName
+    """How columns are scaled for arithmetic where the user asks for no scaling of the prior."""
+    map_limit_is_normal: bool
+    """The inner loop is meant to be cut off by map_max_iter; no reason to warn."""
+
+
+def algorithm_2(map_solver: Callable[[float, int], MapSolver]) -> Callable[[Settings], OuterLoop]:
+    def make(settings: Settings) -> OuterLoop:
+        return JointLoop(
+            map_solver(settings.map_tol, settings.map_max_iter),
+            settings.tol,
+            settings.max_iter,
+            settings.alpha_max,
+            settings.gamma_floor,
+        )
+
+    return make
+
+
+def exact_once_small(settings: Settings) -> OuterLoop:
+    def map_solver(n_active: int, finish: bool) -> MapSolver:
+        if n_active <= EXACT_BELOW:
+            return NewtonSolver(settings.map_tol, settings.map_max_iter)
+        tol = settings.map_tol if finish else max(settings.map_tol, PATH_TOL)
+        return NewtonCGSolver(tol, settings.map_max_iter)
+
+    per_column = settings.scale == "columns"
+    return EliminationLoop(map_solver, per_column, settings.tol, settings.max_iter)
+
+
+def as_given(n_rows: int, n_columns: int) -> ScaleName:
+    return "none"
+
+
+def free_of_units(n_rows: int, n_columns: int) -> ScaleName:
+    return "columns" if n_columns <= n_rows else "common"
+
+
+RECIPES: dict[str, Recipe] = {
+    # The paper to the letter: Algorithms 1 and 2 with its constants.
+    "dqn": Recipe(
+        outer_loop=algorithm_2(DQNSolver),
+        map_tol=1e-1,
+        init_alpha=1e-5,
+        intercept_prior="ard",
+        scale=as_given,
+        scale_if_none="none",
+        map_limit_is_normal=True,
+    ),
+    # Classical SBL: Algorithm 2 with the full inverse of eq. 7.
+    "newton": Recipe(
+        outer_loop=algorithm_2(NewtonSolver),
+        map_tol=1e-8,
+        init_alpha=1e-5,
+        intercept_prior="ard",
+        scale=as_given,
+        scale_if_none="none",
+        map_limit_is_normal=False,
+    ),
+    # Ours: one learned scale, the Hessian diagonal until few weights are left, then the full inverse.
+    # Its start is that scale's reference, and a common factor of X is absorbed by it.
+    "auto": Recipe(
+        outer_loop=exact_once_small,
+        map_tol=1e-8,
+        init_alpha=1.0,
+        intercept_prior="flat",
+        scale=free_of_units,
+        scale_if_none="common",
+        map_limit_is_normal=False,
+    ),
+}
