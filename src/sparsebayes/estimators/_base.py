@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import nullcontext
 from numbers import Integral, Real
+from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,15 +16,21 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from threadpoolctl import threadpool_limits
+
 from sparsebayes import _checks, multiclass
 from sparsebayes.estimators._problem import Progress, Solution, Start, fit_problem
 from sparsebayes.recipes import RECIPES, Settings
 
 
+# Elements of a matrix that one core works through as fast as two.
+SMALL_MATRIX = 1 << 20
+
+
 class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
     """Fit and predict for a linear model of X, given the subclass's parameters."""
 
-    _parameter_constraints: dict = {
+    _parameter_constraints: ClassVar[dict] = {
         "solver": [StrOptions(set(RECIPES))],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -147,7 +155,8 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
         # Callbacks are the caller's objects: they must be called in the caller's process.
         shared = "sharedmem" if self.callbacks is not None else None
         jobs = (job(problem, start) for problem, start in zip(problems, starts, strict=True))
-        return Parallel(n_jobs=1 if len(problems) == 1 else n_jobs, require=shared)(jobs)
+        with _few_blas_threads(X.shape[0] / len(problems) * min(X.shape)):
+            return Parallel(n_jobs=1 if len(problems) == 1 else n_jobs, require=shared)(jobs)
 
     def _callback(self, classes, problem):
         negative = None if problem.negative is None else classes[problem.negative]
@@ -324,7 +333,17 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
             In the order of ``classes_``.
         """
         log_p, dtype = self._log_probabilities(X)
-        return log_p.astype(dtype, copy=False)
+        p = multiclass.probabilities(log_p).astype(dtype, copy=False)
+        # The logarithm of what predict_proba returns, but for the tail that a float cannot hold.
+        held = p >= np.finfo(p.dtype).tiny
+        log_p = log_p.astype(dtype, copy=False)
+        log_p[held] = np.log(p[held])
+        return log_p
+
+
+def _few_blas_threads(size):
+    """One thread for small matrices, where waking the others costs more than they save."""
+    return threadpool_limits(1, "blas") if size < SMALL_MATRIX else nullcontext()
 
 
 class _Watcher:
@@ -349,5 +368,5 @@ class _Watcher:
                 flush=True,
             )
         progress = Progress(state, scale, self.labels)
-        # All are called, whichever of them asks to stop.
-        return any([callback(progress) is True for callback in self.callbacks])
+        answers = [callback(progress) for callback in self.callbacks]
+        return any(answer is True for answer in answers)

@@ -5,10 +5,10 @@ too far. Here all precisions share one factor, alpha_k = c d_k, with d_k the cen
 e_k of column k, or 1; and a weight is dropped, never shrunk away:
 
 1. learn c from the data, by eq. 8 for a shared precision;
-2. MAP; rank the weights by q^2/s; drop the least supported fifth; set c so that the prior variance
+2. MAP; rank the weights by q^2/s; drop the least supported ones; set c so that the prior variance
    of a margin, V = sum_k e_k / alpha_k, is what it was; repeat until none is left;
-3. take the point of this path with the least leave-one-out loss where the posterior was exact all
-   the way, with the largest evidence otherwise, and solve it to full precision.
+3. take one point of this path, by leave-one-out loss where the posterior was exact all the way and by
+   the evidence otherwise (``selection.py``), and solve it to full precision.
 """
 
 from __future__ import annotations
@@ -18,16 +18,19 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sparsebayes import ard, link
-from sparsebayes._typing import Mask, Vector
+from sparsebayes import ard
+from sparsebayes._typing import IntVector, Mask, Vector
 from sparsebayes.curvature import CholeskyCurvature
 from sparsebayes.design import Design, Meter, Metered
 from sparsebayes.evidence.fit import Fit, FitStatus, Record, State
 from sparsebayes.evidence.recording import Stopwatch, make_record
+from sparsebayes.evidence.selection import LargestEvidence, LeaveOneOut, Selection
 from sparsebayes.map_solvers import MapResult, MapSolver
 from sparsebayes.objective import Objective
 
-DROPPED_SHARE = 0.2
+# Of the weights, at each step: fewer where each step ranks them by the exact posterior.
+DROPPED_SHARE = 0.3
+DROPPED_SHARE_EXACT = 0.1
 # The variance of the standard logistic distribution: a prior as wide as the noise it competes with.
 REFERENCE_VARIANCE = np.pi**2 / 3.0
 MAX_SCALE_ROUNDS = 30
@@ -43,6 +46,7 @@ class Candidates:
     energy: Vector
     per_column: bool  # d_k = e_k; otherwise d_k = 1
     w: Vector
+    positions: IntVector  # among the columns that the path began with
 
     @property
     def n_proper(self) -> int:
@@ -56,17 +60,13 @@ class Candidates:
         return np.asarray(shape * (unscaled / variance))
 
     def take(self, keep: Mask) -> Candidates:
-        return Candidates(self.design.take(keep), self.energy[keep], self.per_column, self.w[keep])
-
-
-@dataclass(frozen=True, slots=True)
-class Solved:
-    """The mode of the candidates' posterior."""
-
-    candidates: Candidates
-    objective: Objective
-    solver: MapSolver
-    mode: MapResult
+        return Candidates(
+            self.design if keep.all() else self.design.take(keep),
+            self.energy[keep],
+            self.per_column,
+            self.w[keep],
+            self.positions[keep],
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,24 +93,26 @@ class EliminationLoop:
         design = Metered(design, meter)
         flat_intercept = len(alpha) > 0 and alpha[-1] == 0.0
         energy, varying = centred_energy(design, weight, flat_intercept)
-        candidates = Candidates(design, energy, self.per_column, w).take(varying)
+        everything = Candidates(design, energy, self.per_column, w, np.arange(len(w))).take(varying)
+        everything = replace(everything, positions=np.arange(len(everything.w)))
 
-        def solve(candidates: Candidates, variance: float, finish: bool = False) -> Solved:
+        def solve(
+            candidates: Candidates, variance: float, finish: bool = False
+        ) -> tuple[MapSolver, Objective, MapResult]:
             alpha = candidates.prior(variance)
             objective = Objective(candidates.design, labels, alpha, weight)
             solver = self.map_solver(len(alpha), finish)
-            mode = solver.solve(objective, candidates.w)
-            return Solved(replace(candidates, w=mode.w), objective, solver, mode)
+            return solver, objective, solver.solve(objective, candidates.w)
 
         # 1. one scale for all
         variance = REFERENCE_VARIANCE
-        for _ in range(MAX_SCALE_ROUNDS if candidates.n_proper else 0):
-            solved = solve(candidates, variance)
-            candidates = solved.candidates
+        for _ in range(MAX_SCALE_ROUNDS if everything.n_proper else 0):
+            _, objective, mode = solve(everything, variance)
+            everything = replace(everything, w=mode.w)
             ratio = ard.shared_scale(
-                candidates.w,
-                solved.objective.alpha,
-                solved.mode.curvature.inverse_diagonal(),
+                mode.w,
+                objective.alpha,
+                mode.curvature.inverse_diagonal(),
                 reference=variance / REFERENCE_VARIANCE,
             )
             variance /= ratio
@@ -119,24 +121,25 @@ class EliminationLoop:
 
         # 2. the path
         history: list[Record] = []
-        best, least = candidates, np.inf
+        selection: Selection | None = None
         status = FitStatus.MAX_ITER
-        choose = leave_one_out_loss
+        candidates = everything
         for iteration in range(1, self.max_iter + 1):
-            solved = solve(candidates, variance)
-            candidates, alpha = solved.candidates, solved.objective.alpha
+            solver, objective, mode = solve(candidates, variance)
+            candidates = replace(candidates, w=mode.w)
             watch.lap("map")
-            if not isinstance(solved.mode.curvature, CholeskyCurvature):
-                choose = minus_evidence
-            criterion = choose(solved)
-            if criterion < least:
-                best, least = candidates, criterion
-            keep = supported(solved)
+            if selection is None:
+                exact = isinstance(mode.curvature, CholeskyCurvature)
+                selection = LeaveOneOut() if exact else LargestEvidence()
+            criterion = selection.add(candidates.positions, objective, mode)
+            keep = supported(candidates, objective.alpha, mode)
             watch.lap("update")
-            record = _record(iteration, solved, watch, criterion)
+            record = make_record(
+                iteration, solver, mode, watch, n_active=len(mode.w), criterion=criterion
+            )
             history.append(record)
-            stop = callback(State(candidates.w, alpha, candidates.design.columns, record))
-            if not keep.any() or not candidates.n_proper:
+            stop = callback(State(mode.w, objective.alpha, candidates.design.columns, record))
+            if not candidates.n_proper or not keep.any():
                 status = FitStatus.PATH_DONE
                 break
             if stop:
@@ -145,19 +148,27 @@ class EliminationLoop:
             watch = Stopwatch(meter)
             candidates = candidates.take(keep)
             watch.lap("prune")
+        assert selection is not None
 
-        # 3. its best point
+        # 3. one point of it
         watch = Stopwatch(meter)
-        solved = solve(best, variance, finish=True)
+        positions, w = selection.choose()
+        keep = np.zeros(len(everything.w), dtype=bool)
+        keep[positions] = True
+        candidates = replace(everything.take(keep), w=w)
+        watch.lap("prune")
+        solver, objective, mode = solve(candidates, variance, finish=True)
         watch.lap("map")
-        history.append(_record(len(history) + 1, solved, watch, least))
-        if not best.n_proper:
+        iteration += 1
+        history.append(make_record(iteration, solver, mode, watch, n_active=len(mode.w)))
+        if not candidates.n_proper:
             status = FitStatus.ALL_PRUNED
-        alpha = solved.objective.alpha
-        return Fit(solved.mode.w, alpha, best.design.columns, history, status)
+        return Fit(mode.w, objective.alpha, candidates.design.columns, history, status)
 
 
-def centred_energy(design: Design, weight: Vector | None, flat_intercept: bool) -> tuple[Vector, Mask]:
+def centred_energy(
+    design: Design, weight: Vector | None, flat_intercept: bool
+) -> tuple[Vector, Mask]:
     """Mean squares of the columns about their means, and which columns are worth a weight.
 
     With a flat intercept (the last column) a constant column has nothing to add; without one,
@@ -175,48 +186,12 @@ def centred_energy(design: Design, weight: Vector | None, flat_intercept: bool) 
     return centred, varying
 
 
-def supported(solved: Solved) -> Mask:
-    """All weights but the fifth (one at least) with the least support; a flat one always stays."""
-    alpha = solved.objective.alpha
-    support = ard.support(solved.mode.w, alpha, solved.mode.curvature.inverse_diagonal())
-    n_dropped = int(np.ceil(DROPPED_SHARE * solved.candidates.n_proper))
+def supported(candidates: Candidates, alpha: Vector, mode: MapResult) -> Mask:
+    """All weights but the least supported share of them, one at least; a flat one always stays."""
+    support = ard.support(mode.w, alpha, mode.curvature.inverse_diagonal())
+    exact = isinstance(mode.curvature, CholeskyCurvature)
+    share = DROPPED_SHARE_EXACT if exact else DROPPED_SHARE
+    n_dropped = int(np.ceil(share * candidates.n_proper))
     keep = np.ones(len(support), dtype=bool)
     keep[np.argsort(support, kind="stable")[:n_dropped]] = False
     return keep
-
-
-def leave_one_out_loss(solved: Solved) -> float:
-    """The loss of each sample under the mode without it, summed: one Newton step from the mode.
-
-    Removing a unit of sample i moves its margin by r v / (1 - beta v), v = x^T Sigma x. A weight of
-    2 is a sample given twice, each copy left out in turn.
-    """
-    objective, mode = solved.objective, solved.mode
-    curvature = mode.curvature
-    assert isinstance(curvature, CholeskyCurvature)
-    variance = np.empty_like(mode.margins)
-    for rows, block in objective.design.row_blocks():
-        variance[rows] = curvature.variance(block)
-    _, residual = link.loss_and_residual(mode.margins, objective.sign)
-    remaining = np.maximum(1.0 - link.curvature(mode.margins) * variance, np.finfo(float).eps)
-    return objective.loss(mode.margins + residual * variance / remaining)[0]
-
-
-def minus_evidence(solved: Solved) -> float:
-    """Minus the Laplace evidence with a diagonal Hessian, constants apart."""
-    alpha = solved.objective.alpha
-    proper = alpha > 0.0
-    shrinkage = alpha[proper] * solved.mode.curvature.inverse_diagonal()[proper]
-    return solved.mode.value - 0.5 * float(np.log(shrinkage).sum())
-
-
-def _record(iteration: int, solved: Solved, watch: Stopwatch, criterion: float) -> Record:
-    return make_record(
-        iteration,
-        solved.solver,
-        solved.mode,
-        watch,
-        n_active=len(solved.mode.w),
-        log_alpha_change=0.0,
-        criterion=criterion,
-    )

@@ -28,7 +28,7 @@ class Record(TypedDict):
     objective: float  # L at the mode, before alpha is updated
     gradient_norm: float
     map_converged: bool
-    log_alpha_change: float
+    log_alpha_change: float | None  # the largest, over the weights that are kept
     map_steps: int
     n_clamped: int  # weights where 1 - alpha B <= 0
     passes: dict[str, int]  # products with X, by verb

@@ -38,7 +38,7 @@ def make_record(
     watch: Stopwatch,
     *,
     n_active: int,
-    log_alpha_change: float,
+    log_alpha_change: float | None = None,
     n_clamped: int = 0,
     criterion: float | None = None,
 ) -> Record:
