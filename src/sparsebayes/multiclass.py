@@ -42,10 +42,7 @@ def decompose(codes: IntVector, n_classes: int, scheme: Scheme) -> list[BinaryPr
     if n_classes == 2:
         return [BinaryProblem(0, 1, everything, (codes == 1).astype(np.float64))]
     if scheme == "ovr":
-        return [
-            BinaryProblem(None, k, everything, (codes == k).astype(np.float64))
-            for k in range(n_classes)
-        ]
+        return [BinaryProblem(None, k, everything, (codes == k).astype(np.float64)) for k in range(n_classes)]
     problems = []
     for i, j in combinations(range(n_classes), 2):
         rows = np.flatnonzero((codes == i) | (codes == j))
@@ -107,4 +104,3 @@ def probabilities(log_p: Matrix) -> Matrix:
     tied = p.argmax(axis=1) != winner
     p[rows[tied], winner[tied]] = np.nextafter(p[tied].max(axis=1), 2.0)
     return np.asarray(p)
-

@@ -95,9 +95,7 @@ class Ray:
 class Objective:
     """L at one alpha, for one design."""
 
-    def __init__(
-        self, design: Design, labels: Vector, alpha: Vector, weight: Vector | None = None
-    ) -> None:
+    def __init__(self, design: Design, labels: Vector, alpha: Vector, weight: Vector | None = None) -> None:
         self.design = design
         self.sign = 2.0 * labels - 1.0
         self.alpha = alpha
@@ -116,9 +114,7 @@ class Objective:
         loss, residual = self.loss(margins)
         return Point(w, margins, residual, loss, 0.5 * weighted_square(self.alpha, w))
 
-    def along(
-        self, point: Point, p: Vector, slope: float, prior_curvature: float | None = None
-    ) -> Ray:
+    def along(self, point: Point, p: Vector, slope: float, prior_curvature: float | None = None) -> Ray:
         """The ray from ``point`` in direction ``p``: one product with X.
 
         ``slope`` is grad L . p, ``prior_curvature`` is sum alpha p^2 where the caller knows it.

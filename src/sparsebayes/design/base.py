@@ -115,11 +115,11 @@ def as_design(
     else:
         storage = DenseDesign.from_array(np.asarray(X))
     n_rows, n_features = X.shape
-    exponent = np.zeros(n_features, dtype=np.int32)
-    divisor = np.broadcast_to(1.0, n_features)
     if scale == "none" or not storage.shape[1]:
-        return storage, ColumnScale(divisor, exponent)
+        identity = np.broadcast_to(1.0, n_features), np.broadcast_to(np.int32(0), n_features)
+        return storage, ColumnScale(*identity)
 
+    divisor, exponent = np.ones(n_features), np.zeros(n_features, dtype=np.int32)
     peaks = np.frexp(storage.peak())[1]
     if scale == "common":
         peaks = np.full_like(peaks, peaks.max())
@@ -132,6 +132,5 @@ def as_design(
         mean_squares = np.full_like(mean_squares, mean_squares.sum())
     # A column that is nonzero in rows of negligible weight alone has no scale to speak of.
     divisors = np.sqrt(np.where(mean_squares > 0.0, mean_squares, 1.0))
-    divisor = np.ones(n_features)
     divisor[storage.columns] = divisors
     return storage.divided(divisors), ColumnScale(divisor, exponent)

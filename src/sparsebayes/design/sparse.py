@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -63,7 +64,7 @@ class SparseDesign:
         total = int(self._indptr[-1])
         marks = np.arange(target, total, target)
         cuts = [0, *np.unique(np.searchsorted(self._indptr, marks)).tolist(), n_columns]
-        return [slice(a, b) for a, b in zip(cuts[:-1], cuts[1:], strict=True) if a < b]
+        return [slice(a, b) for a, b in pairwise(cuts) if a < b]
 
     @cached_property
     def _blocks(self) -> list[Any]:
@@ -88,9 +89,7 @@ class SparseDesign:
         return block
 
     def matvec(self, w: Vector) -> Vector:
-        parts = self._threads.map(
-            lambda run, block: block @ w[run], self._runs, self._blocks
-        )
+        parts = self._threads.map(lambda run, block: block @ w[run], self._runs, self._blocks)
         out = np.zeros(self.shape[0])
         for part in parts:
             out += part

@@ -19,7 +19,7 @@ class Threads:
 
     def map(self, function: Callable[..., Any], *blocks: Iterable[Any]) -> list[Any]:
         columns = [list(each) for each in blocks]
-        if self.count == 1 or len(columns[0]) == 1:
+        if self.count == 1 or len(columns[0]) <= 1:
             return [function(*each) for each in zip(*columns, strict=True)]
         with ThreadPoolExecutor(min(self.count, len(columns[0]))) as pool:
             return list(pool.map(function, *columns))

@@ -15,13 +15,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
-
 from threadpoolctl import threadpool_limits
 
 from sparsebayes import _checks, multiclass
 from sparsebayes.estimators._problem import Progress, Solution, Start, fit_problem
 from sparsebayes.recipes import RECIPES, Settings
-
 
 # Elements of a matrix that one core works through as fast as two.
 SMALL_MATRIX = 1 << 20
@@ -76,9 +74,7 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
         """
         X, y = self._validated(X, y)
         check_classification_targets(y)
-        weight = _check_sample_weight(
-            sample_weight, X, dtype=np.float64, ensure_non_negative=True
-        )
+        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if not weight.all():
             X, y, weight = X[weight > 0.0], y[weight > 0.0], weight[weight > 0.0]
         classes, codes = np.unique(y, return_inverse=True)

@@ -11,7 +11,7 @@ import numpy as np
 
 from sparsebayes._typing import IntVector, Vector
 from sparsebayes.design import ColumnScale, Design, WithIntercept, as_design
-from sparsebayes.evidence import Fit, FitStatus, Record, State
+from sparsebayes.evidence import FitStatus, Record, State
 from sparsebayes.recipes import RECIPES, Settings
 
 
@@ -92,8 +92,10 @@ def fit_problem(
 ) -> Solution:
     """Build the design, run the outer loop, translate back."""
     n_features = X.shape[1]
-    storage, scale = as_design(X, scale=settings.scale, weight=weight, threads=n_threads)
-    design: Design = WithIntercept(storage, n_features) if settings.fit_intercept else storage
+    design: Design
+    design, scale = as_design(X, scale=settings.scale, weight=weight, threads=n_threads)
+    if settings.fit_intercept:
+        design = WithIntercept(design, n_features)
     if start is None:
         alpha, w = np.full(design.shape[1], settings.init_alpha), np.zeros(design.shape[1])
         if settings.fit_intercept and settings.intercept_prior == "flat":
@@ -101,12 +103,19 @@ def fit_problem(
     else:
         design, alpha, w = _continue(design, scale, start, settings.fit_intercept)
     loop = RECIPES[solver].outer_loop(settings)
-    fit = loop.run(design, labels, alpha, w, weight, lambda state: callback(state, scale))
+    # The loop alone is to hold these, so that what it prunes is freed.
+    owned: list[Any] = [w, alpha, design]
+    del w, alpha, design
+    fit = loop.run(
+        owned.pop(), labels, owned.pop(), owned.pop(), weight, lambda state: callback(state, scale)
+    )
     ended = _in_users_units(fit.active, fit.w, fit.alpha, scale)
-    _refuse_overflow(ended, scale)
-    intercept, intercept_alpha = ended.intercept, ended.intercept_alpha
-    if not len(ended.columns) and settings.fit_intercept:
-        intercept, intercept_alpha = log_odds(labels, weight), 0.0
+    _refuse_overflow(ended)
+    intercept, intercept_alpha, status = ended.intercept, ended.intercept_alpha, fit.status
+    if not len(ended.columns):
+        status = FitStatus.ALL_PRUNED
+        if settings.fit_intercept:
+            intercept, intercept_alpha = log_odds(labels, weight), 0.0
     return Solution(
         ended.columns,
         ended.coef,
@@ -114,8 +123,8 @@ def fit_problem(
         intercept,
         intercept_alpha,
         fit.history,
-        f"{solver}: {fit.status.value}",
-        _complaint(fit, solver),
+        f"{solver}: {status.value}",
+        _complaint(status, fit.history[-1], solver),
     )
 
 
@@ -156,7 +165,7 @@ def _continue(
     return design, alpha[design.columns], w[design.columns]
 
 
-def _refuse_overflow(ended: Start, scale: ColumnScale) -> None:
+def _refuse_overflow(ended: Start) -> None:
     wrong = np.flatnonzero(~np.isfinite(ended.coef))
     if len(wrong):
         raise ValueError(
@@ -165,13 +174,12 @@ def _refuse_overflow(ended: Start, scale: ColumnScale) -> None:
         )
 
 
-def _complaint(fit: Fit, solver: str) -> str | None:
-    last = fit.history[-1] if fit.history else None
-    if fit.status is FitStatus.ALL_PRUNED:
+def _complaint(status: FitStatus, last: Record, solver: str) -> str | None:
+    if status is FitStatus.ALL_PRUNED:
         return "No feature was found relevant: the model is the intercept alone."
-    if fit.status is FitStatus.MAX_ITER:
+    if status is FitStatus.MAX_ITER:
         return "Increase max_iter, or tol, if the model is not good enough."
-    if last and not last["map_converged"] and not RECIPES[solver].map_limit_is_normal:
+    if not last["map_converged"] and not RECIPES[solver].map_limit_is_normal:
         return (
             f"The inner solver stopped at a gradient norm of {last['gradient_norm']:.3g}. Increase "
             "map_max_iter or map_tol, or scale the features."

@@ -25,7 +25,7 @@ from sparsebayes.design import Design, Meter, Metered
 from sparsebayes.evidence.fit import Fit, FitStatus, Record, State
 from sparsebayes.evidence.recording import Stopwatch, make_record
 from sparsebayes.evidence.selection import LargestEvidence, LeaveOneOut, Selection
-from sparsebayes.map_solvers import MapResult, MapSolver
+from sparsebayes.map_solvers import MapResult, MapSolver, admit
 from sparsebayes.objective import Objective
 
 # Of the weights, at each step: fewer where each step ranks them by the exact posterior.
@@ -88,6 +88,7 @@ class EliminationLoop:
         callback: Callable[[State], bool] = lambda state: False,
     ) -> Fit:
         """From ``w``; of ``alpha`` only whether the last one, the intercept's, is zero (flat) matters."""
+        admit(self.map_solver(design.shape[1], False), design)
         meter = Meter()
         watch = Stopwatch(meter)
         design = Metered(design, meter)
@@ -134,9 +135,7 @@ class EliminationLoop:
             criterion = selection.add(candidates.positions, objective, mode)
             keep = supported(candidates, objective.alpha, mode)
             watch.lap("update")
-            record = make_record(
-                iteration, solver, mode, watch, n_active=len(mode.w), criterion=criterion
-            )
+            record = make_record(iteration, solver, mode, watch, n_active=len(mode.w), criterion=criterion)
             history.append(record)
             stop = callback(State(mode.w, objective.alpha, candidates.design.columns, record))
             if not candidates.n_proper or not keep.any():
@@ -166,9 +165,7 @@ class EliminationLoop:
         return Fit(mode.w, objective.alpha, candidates.design.columns, history, status)
 
 
-def centred_energy(
-    design: Design, weight: Vector | None, flat_intercept: bool
-) -> tuple[Vector, Mask]:
+def centred_energy(design: Design, weight: Vector | None, flat_intercept: bool) -> tuple[Vector, Mask]:
     """Mean squares of the columns about their means, and which columns are worth a weight.
 
     With a flat intercept (the last column) a constant column has nothing to add; without one,

@@ -10,7 +10,7 @@ from sparsebayes._typing import Vector
 from sparsebayes.design import Design, Meter, Metered
 from sparsebayes.evidence.fit import Fit, FitStatus, Record, State
 from sparsebayes.evidence.recording import Stopwatch, make_record
-from sparsebayes.map_solvers import MapSolver
+from sparsebayes.map_solvers import MapSolver, admit
 from sparsebayes.objective import Objective
 
 
@@ -34,6 +34,7 @@ class JointLoop:
         callback: Callable[[State], bool] = lambda state: False,
     ) -> Fit:
         """From ``w`` and ``alpha``; ``callback`` sees every iteration and stops the loop by True."""
+        admit(self.map_solver, design)
         meter = Meter()
         design = Metered(design, meter)
         history: list[Record] = []
@@ -44,13 +45,14 @@ class JointLoop:
             mode = self.map_solver.solve(Objective(design, labels, alpha, weight), w)
             watch.lap("map")
             # 2. A-stage, eq. 8 and 15
+            before = alpha
             inverse_diagonal = mode.curvature.inverse_diagonal()
-            updated = ard.update_alpha(mode.w, alpha, inverse_diagonal, self.gamma_floor)
+            alpha, n_clamped = ard.update_alpha(mode.w, before, inverse_diagonal, self.gamma_floor)
             watch.lap("update")
             # 3. prune
-            keep = ard.kept(updated.alpha, self.alpha_max)
-            change = ard.largest_log_change(alpha[keep], updated.alpha[keep])
-            alpha, w = updated.alpha[keep], mode.w[keep]
+            keep = ard.kept(alpha, self.alpha_max)
+            w, alpha, before = mode.w[keep], alpha[keep], before[keep]
+            change = ard.largest_log_change(before, alpha)
             if not keep.all():
                 design = design.take(keep)
             watch.lap("prune")
@@ -61,9 +63,10 @@ class JointLoop:
                 watch,
                 n_active=len(w),
                 log_alpha_change=change,
-                n_clamped=updated.n_clamped,
+                n_clamped=n_clamped,
             )
             history.append(record)
+            del mode, inverse_diagonal, before, keep  # vectors of the length before pruning
             stop = callback(State(w, alpha, design.columns, record))
             # 4. stop test
             if not (alpha > 0.0).any():

@@ -10,6 +10,7 @@ import numpy as np
 
 from sparsebayes._typing import Vector
 from sparsebayes.curvature import Curvature
+from sparsebayes.design import Design
 from sparsebayes.objective import Objective, Point
 
 
@@ -38,7 +39,25 @@ class MapSolver(Protocol):
     @property
     def needs(self) -> frozenset[str]: ...
 
+    @property
+    def max_columns(self) -> int | None:
+        """The widest design it can take, None for any."""
+
     def solve(self, objective: Objective, w0: Vector) -> MapResult: ...
+
+
+def admit(solver: MapSolver, design: Design) -> None:
+    """Refuse, before the first iteration, a design that the solver cannot use."""
+    name, storage = type(solver).__name__, type(design).__name__
+    missing = sorted(verb for verb in solver.needs if not hasattr(design, verb))
+    if missing:
+        raise ValueError(f"{name} needs {', '.join(missing)}, which {storage} does not offer.")
+    n_columns = design.shape[1]
+    if solver.max_columns is not None and n_columns > solver.max_columns:
+        raise ValueError(
+            f"{name} holds a matrix of {n_columns} x {n_columns} ({n_columns**2 * 8 / 1e9:.3g} GB) for this "
+            f"many columns; it takes at most {solver.max_columns}. Use solver='auto' or 'dqn'."
+        )
 
 
 def start(objective: Objective, w0: Vector, tol: float) -> tuple[Point, Vector, float]:
@@ -54,7 +73,8 @@ def start(objective: Objective, w0: Vector, tol: float) -> tuple[Point, Vector, 
 
 def norm(vector: Vector) -> float:
     """Euclidean length, also where the squares of the entries are out of range."""
-    return safe_root(float(vector @ vector), vector)
+    with np.errstate(over="ignore"):
+        return safe_root(float(vector @ vector), vector)
 
 
 def safe_root(sum_of_squares: float, vector: Vector) -> float:

@@ -28,6 +28,7 @@ class NewtonSolver:
     tol: float = 1e-8
     max_iter: int = 100
     needs: frozenset[str] = frozenset({"gram"})
+    max_columns: int | None = 20_000  # 3.2 GB a matrix
 
     def solve(self, objective: Objective, w0: Vector) -> MapResult:
         point, gradient, target = start(objective, w0, self.tol)

@@ -27,6 +27,7 @@ class NewtonCGSolver:
     tol: float = 1e-4
     max_iter: int = 100
     needs: frozenset[str] = frozenset({"sq_rmatvec"})
+    max_columns: int | None = None
 
     def solve(self, objective: Objective, w0: Vector) -> MapResult:
         point, gradient, target = start(objective, w0, self.tol)
@@ -49,9 +50,7 @@ class NewtonCGSolver:
         curvature = DiagonalCurvature(objective.hess_diag(point))
         return MapResult(point.w, point.margins, point.value, gradient_norm, curvature, m, status)
 
-    def _direction(
-        self, objective: Objective, point: Point, gradient: Vector, tol: float
-    ) -> Vector:
+    def _direction(self, objective: Objective, point: Point, gradient: Vector, tol: float) -> Vector:
         """H p = -gradient by preconditioned conjugate gradients, to a residual of ``tol``."""
         preconditioner = objective.hess_diag(point)
         p = np.zeros_like(gradient)

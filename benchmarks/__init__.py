@@ -1,0 +1,1 @@
+"""Measurements of sparsebayes on real and generated data, each with its limit in ``thresholds.toml``."""

@@ -1,0 +1,184 @@
+"""Every storage against plain numpy, and the scaling of columns."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sparsebayes.design import Meter, Metered, WithIntercept, as_design
+from sparsebayes.design import sparse as sparse_module
+from tests.contracts.design import DesignContract
+
+
+class TestDense(DesignContract):
+    def make(self, X):
+        return as_design(X)[0]
+
+
+class TestDenseFortranOrder(DesignContract):
+    def make(self, X):
+        return as_design(np.asfortranarray(X))[0]
+
+
+class TestDenseFloat32(DesignContract):
+    """Data in single precision, arithmetic in double: exact on data that both can hold."""
+
+    def matrix(self, seed=0):
+        return super().matrix(seed).astype(np.float32).astype(np.float64)
+
+    def make(self, X):
+        return as_design(X.astype(np.float32))[0]
+
+
+class TestCSR(DesignContract):
+    def make(self, X):
+        return as_design(sp.csr_array(X))[0]
+
+
+class TestCSC(DesignContract):
+    def make(self, X):
+        return as_design(sp.csc_matrix(X))[0]
+
+
+class TestSparseFloat32(TestDenseFloat32):
+    def make(self, X):
+        return as_design(sp.csr_array(X.astype(np.float32)))[0]
+
+
+class TestManyBlocksAndThreads(DesignContract):
+    @pytest.fixture(autouse=True)
+    def small_blocks(self, monkeypatch):
+        monkeypatch.setattr(sparse_module, "BLOCK_NONZEROS", 1)
+
+    def matrix(self, seed=0):
+        # Rows count eightfold in a block's size, so a block of one column needs few of them.
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(3, 200))
+        X[:, 4] = 0.0
+        return X
+
+    def make(self, X):
+        design = as_design(sp.csr_array(X), threads=3)[0]
+        assert len(design._runs) > 10
+        return design
+
+
+class TestWithIntercept(DesignContract):
+    def make(self, X):
+        return WithIntercept(as_design(X)[0], X.shape[1])
+
+    def test_can_be_dropped(self):
+        design, X = self.both()
+        keep = np.ones(X.shape[1], dtype=bool)
+        keep[-1] = False
+        np.testing.assert_array_equal(design.take(keep).columns, design.columns[:-1])
+
+
+class TestMetered(DesignContract):
+    def make(self, X):
+        return Metered(as_design(X)[0], Meter())
+
+    def test_counts_and_times(self):
+        X = self.matrix()
+        meter = Meter()
+        design = Metered(as_design(X)[0], meter)
+        design.matvec(np.ones(design.shape[1]))
+        design.take(np.ones(design.shape[1], dtype=bool)).rmatvec(np.ones(len(X)))
+        assert meter.counts == {"matvec": 1, "rmatvec": 1}
+        assert meter.seconds > 0.0
+
+
+def example():
+    return sp.random_array((30, 12), density=0.4, rng=np.random.default_rng(1), format="csr")
+
+
+@pytest.mark.parametrize("format", ["csr", "csc", "coo", "lil", "dok", "bsr", "dia"])
+@pytest.mark.parametrize("make", [sp.csr_matrix, sp.csr_array])
+def test_any_format_gives_the_same_design(format, make, rng):
+    X = example()
+    reference, _ = as_design(X)
+    design, _ = as_design(make(X).asformat(format))
+    r = rng.normal(size=30)
+    np.testing.assert_array_equal(design.columns, reference.columns)
+    np.testing.assert_array_equal(design.rmatvec(r), reference.rmatvec(r))
+
+
+def test_columns_come_by_frequency():
+    X = example()
+    design, _ = as_design(X)
+    counts = np.bincount(X.indices, minlength=12)[design.columns]
+    assert (np.diff(counts) <= 0).all()
+
+
+def test_unsorted_duplicate_and_zero_entries_are_made_canonical_on_a_copy():
+    X = sp.csr_matrix(
+        (np.array([1.0, 2.0, 5.0, 0.0, 3.0]), np.array([2, 0, 2, 1, 1]), np.array([0, 4, 5])), shape=(2, 3)
+    )
+    before = X.data.copy(), X.indices.copy(), X.indptr.copy()
+    design, _ = as_design(X)
+    dense = np.array([[2.0, 0.0, 6.0], [0.0, 3.0, 0.0]])
+    np.testing.assert_array_equal(design.matvec(np.ones(3)), dense.sum(axis=1))
+    np.testing.assert_array_equal(design.rmatvec(np.ones(2)), dense.sum(axis=0)[design.columns])
+    for now, then in zip((X.data, X.indices, X.indptr), before, strict=True):
+        np.testing.assert_array_equal(now, then)
+
+
+def test_64_bit_indices():
+    X = example()
+    wide = X.copy()
+    wide.indices, wide.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    r = np.arange(30.0)
+    np.testing.assert_array_equal(as_design(wide)[0].rmatvec(r), as_design(X)[0].rmatvec(r))
+
+
+def test_blocks_are_views_not_copies(monkeypatch):
+    monkeypatch.setattr(sparse_module, "BLOCK_NONZEROS", 1)
+    design, _ = as_design(sp.random_array((2, 100), density=0.8, rng=np.random.default_rng(0)))
+    assert len(design._blocks) > 3
+    for block in design._blocks + design._transposed:
+        assert np.shares_memory(block.data, design._data)
+        assert np.shares_memory(block.indices, design._indices)
+
+
+def test_dense_input_is_not_copied():
+    X = np.random.default_rng(0).normal(size=(5, 3))
+    assert np.shares_memory(as_design(X)[0]._array, X)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_column_scale(make, weighted, rng):
+    X = example().toarray() * 10.0 ** rng.integers(-3, 4, size=12)
+    weight = rng.random(30) if weighted else None
+    design, scale = as_design(make(X), scale="columns", weight=weight)
+    share = np.full(30, 1 / 30) if weight is None else weight / weight.sum()
+    np.testing.assert_allclose(design.sq_rmatvec(share), 1.0, rtol=1e-12)
+    w = rng.normal(size=12)
+    coef = scale.coefficients(w, design.columns)
+    np.testing.assert_allclose(design.matvec(w), X[:, design.columns] @ coef, rtol=1e-10)
+    np.testing.assert_allclose(scale.weights(coef, design.columns), w, rtol=1e-14)
+    alpha = rng.random(12)
+    # alpha w^2 is the same number in both units.
+    np.testing.assert_allclose(scale.precisions(alpha, design.columns) * coef**2, alpha * w**2, rtol=1e-12)
+    np.testing.assert_allclose(
+        scale.scaled_precisions(scale.precisions(alpha, design.columns), design.columns), alpha
+    )
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+def test_common_scale_makes_rows_of_mean_square_length_one(make):
+    design, _ = as_design(make(1e7 * example().toarray()), scale="common")
+    assert design.sq_rmatvec(np.full(30, 1 / 30)).sum() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("scale", ["columns", "common"])
+@given(k=st.integers(-900, 900))
+def test_scaled_designs_do_not_change_with_a_power_of_two(make, scale, k):
+    X = example().toarray()
+    r = np.linspace(-1, 1, 30)
+    reference = as_design(make(X), scale=scale)[0].rmatvec(r)
+    np.testing.assert_array_equal(as_design(make(np.ldexp(X, k)), scale=scale)[0].rmatvec(r), reference)
