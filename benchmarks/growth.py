@@ -142,8 +142,8 @@ def measured(family: Family, quick: bool) -> list[Point]:
             say(f"more {family.name}: round {k + 1} of {ROUNDS}, slope of time so far {slope:.3f}")
     for point in points:
         say(
-            f"  nnz {point.nonzeros:.3g}, M {point.n_features:.3g}: {point.seconds:.4g} s an outer iteration, "
-            f"{point.seconds / point.nonzeros * 1e9:.3g} ns a nonzero, peak {point.peak_bytes / 2**20:.4g} MiB"
+            f"  nnz {point.nonzeros:.3g}, M {point.n_features:.3g}: {point.seconds:.4g} s an iteration, "
+            f"{point.seconds / point.nonzeros * 1e9:.3g} ns a nonzero, {point.peak_bytes / 2**20:.4g} MiB"
         )
     return points
 

@@ -48,6 +48,17 @@ class TestSparseFloat32(TestDenseFloat32):
         return as_design(sp.csr_array(X.astype(np.float32)))[0]
 
 
+class TestTiles(TestCSR):
+    @pytest.fixture(autouse=True)
+    def low_tiles(self, monkeypatch):
+        monkeypatch.setattr(sparse_module, "TILE_ROWS", 7)
+
+    def make(self, X):
+        design = super().make(X)
+        assert len(design._tiles) > 3
+        return design
+
+
 class TestManyBlocksAndThreads(DesignContract):
     @pytest.fixture(autouse=True)
     def small_blocks(self, monkeypatch):
@@ -62,7 +73,7 @@ class TestManyBlocksAndThreads(DesignContract):
 
     def make(self, X):
         design = as_design(sp.csr_array(X), threads=3)[0]
-        assert len(design._runs) > 10
+        assert len(design._tiles[0].runs) > 10
         return design
 
 
@@ -137,10 +148,30 @@ def test_64_bit_indices():
 def test_blocks_are_views_not_copies(monkeypatch):
     monkeypatch.setattr(sparse_module, "BLOCK_NONZEROS", 1)
     design, _ = as_design(sp.random_array((2, 100), density=0.8, rng=np.random.default_rng(0)))
-    assert len(design._blocks) > 3
-    for block in design._blocks + design._transposed:
-        assert np.shares_memory(block.data, design._data)
-        assert np.shares_memory(block.indices, design._indices)
+    tile = design._tiles[0]
+    assert len(tile.blocks) > 3
+    for block in tile.blocks + tile.transposed:
+        assert np.shares_memory(block.data, tile.data)
+        assert np.shares_memory(block.indices, tile.indices)
+
+
+def test_tiles_are_left_out_where_columns_are_too_short_for_them():
+    """8 million rows in tiles, were it not for a million columns of one entry each."""
+    assert len(sparse_module._tile_rows(8_000_000, 1_000_000, 1_000_000)) == 1
+    assert len(sparse_module._tile_rows(8_000_000, 1_000_000, 40_000_000)) == 10
+    assert len(sparse_module._tile_rows(8_000_000, 1_000, 400_000_000)) == 123
+    assert len(sparse_module._tile_rows(60_000, 1_000, 400_000_000)) == 1
+
+
+def test_column_scale_with_tiles(monkeypatch):
+    X = example()
+    whole = as_design(X, scale="columns")[0]
+    monkeypatch.setattr(sparse_module, "TILE_ROWS", 7)
+    tiled = as_design(X, scale="columns")[0]
+    assert len(tiled._tiles) == 3
+    r = np.linspace(-1, 1, 30)
+    np.testing.assert_allclose(tiled.rmatvec(r), whole.rmatvec(r), rtol=1e-12)
+    np.testing.assert_array_equal(tiled.peak(), whole.peak())
 
 
 def test_dense_input_is_not_copied():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -14,152 +14,198 @@ from sparsebayes._typing import AnyArray, IntVector, Mask, Matrix, Vector
 from sparsebayes.design.dense import row_slices
 from sparsebayes.design.threads import Threads
 
-# Nonzeros of a column block: enough that a Python call per block costs nothing, few enough that
-# widening or squaring one block at a time needs little memory. The cut depends on the matrix
-# alone, never on the number of threads, so that sums come out in the same bits with any number.
+# A product with CSC scatters into one number per row. Beyond this many rows they leave the cache,
+# and rows are cut into tiles, unless columns would then have fewer entries in a tile than this.
+TILE_ROWS = 1 << 16
+MIN_ENTRIES_PER_COLUMN = 4
+# Nonzeros of a block: enough that a Python call per block costs nothing, few enough that widening
+# or squaring one block at a time needs little memory.
 BLOCK_NONZEROS = 1 << 20
 
 
 class SparseDesign:
-    """X in CSC, most frequent column first.
+    """X in CSC, most frequent column first, in tiles of rows and blocks of columns.
 
-    The order matters for speed alone: neighbouring columns of equal length let the processor
-    predict the inner loop (measured by ``benchmarks/passes``). A block is a run of columns,
-    ``data``, ``indices`` and ``indptr`` of all blocks being views of the same three arrays.
+    The order of the columns matters for speed alone: neighbours of equal length let the processor
+    predict the inner loop (measured by ``benchmarks/passes``). Tiles and blocks depend on the matrix
+    alone, never on the number of threads, so that sums come out in the same bits with any number.
     """
 
-    def __init__(self, matrix: Any, columns: IntVector, threads: Threads) -> None:
-        self._data: AnyArray = matrix.data
-        self._indices: AnyArray = matrix.indices
-        self._indptr: AnyArray = matrix.indptr
-        self.shape: tuple[int, int] = matrix.shape
+    def __init__(self, tiles: list[_Tile], columns: IntVector, threads: Threads) -> None:
+        self._tiles = tiles
         self.columns = columns
         self._threads = threads
 
     @classmethod
     def from_matrix(cls, matrix: Any, threads: Threads) -> SparseDesign:
         """Any scipy format; the caller's arrays are left as they are."""
-        canonical = _canonical(matrix)
-        n_rows, n_columns = canonical.shape
-        if canonical.format == "csr":
-            counts = np.bincount(canonical.indices, minlength=n_columns)
-        else:
-            counts = np.diff(canonical.indptr)
+        csr = _canonical(matrix)
+        n_rows, n_columns = csr.shape
+        counts = np.bincount(csr.indices, minlength=n_columns)
         order = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]
-        if canonical.format == "csr":
+        rank = np.zeros(n_columns, dtype=csr.indices.dtype)
+        rank[order] = np.arange(len(order))
+        tiles = []
+        for rows in _tile_rows(n_rows, len(order), csr.nnz):
+            entries = slice(int(csr.indptr[rows.start]), int(csr.indptr[rows.stop]))
+            indptr = csr.indptr[rows.start : rows.stop + 1] - csr.indptr[rows.start]
             # Renumbering before the conversion costs one array of indices; after it, a copy.
-            rank = np.zeros(n_columns, dtype=canonical.indices.dtype)
-            rank[order] = np.arange(len(order))
-            arrays = (canonical.data, rank[canonical.indices], canonical.indptr)
-            sorted_columns = sp.csr_array(arrays, shape=(n_rows, len(order))).tocsc()
-        else:
-            sorted_columns = canonical[:, order]
-        return cls(sorted_columns, order, threads)
+            arrays = (csr.data[entries], rank[csr.indices[entries]], indptr)
+            tile = sp.csr_array(arrays, shape=(rows.stop - rows.start, len(order))).tocsc()
+            tiles.append(_Tile(rows, tile.data, tile.indices, tile.indptr))
+        return cls(tiles, order, threads)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self._tiles[-1].rows.stop, len(self.columns)
+
+    def matvec(self, w: Vector) -> Vector:
+        tiles = [tile for tile in self._tiles for _ in tile.runs]
+        runs = [run for tile in self._tiles for run in tile.runs]
+        blocks = [block for tile in self._tiles for block in tile.blocks]
+        parts = self._threads.map(lambda run, block: block @ w[run], runs, blocks)
+        out = np.zeros(self.shape[0])
+        for tile, part in zip(tiles, parts, strict=True):
+            out[tile.rows] += part
+        return out
+
+    def rmatvec(self, r: Vector, out: Vector | None = None) -> Vector:
+        return self._gather(r, lambda block: block, out)
+
+    def sq_rmatvec(self, h: Vector) -> Vector:
+        def squared(block: Any) -> Any:
+            data = np.square(block.data, dtype=np.float64)
+            return sp.csr_array((data, block.indices, block.indptr), block.shape)
+
+        return self._gather(h, squared)
+
+    def _gather(self, r: Vector, transform: Callable[[Any], Any], out: Vector | None = None) -> Vector:
+        """transform(X)^T r; tiles one after the other, the blocks of a tile in threads."""
+        target = np.empty(self.shape[1]) if out is None else out
+        for tile in self._tiles:
+            part = r[tile.rows]
+
+            def fill(run: slice, block: Any, part: Vector = part, first: bool = tile.rows.start == 0) -> None:
+                product = transform(block) @ part
+                if first:
+                    target[run] = product
+                else:
+                    target[run] += product
+
+            self._threads.map(fill, tile.runs, tile.transposed)
+        return target
+
+    def gram(self, h: Vector) -> Matrix:
+        out = np.zeros((self.shape[1], self.shape[1]))
+        for tile in self._tiles:
+            matrix = tile.as_csr()
+            weighted = matrix.multiply(h[tile.rows, None]).tocsr()
+            out += (matrix.T @ weighted).toarray()
+        return out
+
+    def row_blocks(self) -> Iterator[tuple[slice, Matrix]]:
+        for tile in self._tiles:
+            matrix = tile.as_csr()
+            for rows in row_slices(matrix.shape):
+                start = tile.rows.start
+                yield slice(start + rows.start, start + rows.stop), matrix[rows].toarray()
+
+    def peak(self) -> Vector:
+        peaks = np.zeros(self.shape[1])
+        for tile in self._tiles:
+            filled = np.diff(tile.indptr) > 0
+            highest = np.maximum.reduceat(np.abs(tile.data), tile.indptr[:-1][filled])
+            peaks[filled] = np.maximum(peaks[filled], highest)
+        return peaks
+
+    def shifted(self, exponent: AnyArray) -> SparseDesign:
+        return self._with_entries(lambda data, per_entry: np.ldexp(data, -per_entry), exponent)
+
+    def divided(self, divisor: Vector) -> SparseDesign:
+        divisor = divisor.astype(self._tiles[0].data.dtype)
+        return self._with_entries(lambda data, per_entry: np.divide(data, per_entry, per_entry), divisor)
+
+    def _with_entries(self, function: Callable[..., AnyArray], per_column: AnyArray) -> SparseDesign:
+        """The same pattern with other entries: function(entry, what its column has)."""
+        tiles = []
+        for tile in self._tiles:
+            data = function(tile.data, np.repeat(per_column, np.diff(tile.indptr)))
+            tiles.append(_Tile(tile.rows, data, tile.indices, tile.indptr))
+        return SparseDesign(tiles, self.columns, self._threads)
+
+    def take(self, keep: Mask) -> SparseDesign:
+        tiles = [tile.take(keep) for tile in self._tiles]
+        return SparseDesign(tiles, self.columns[keep], self._threads)
+
+
+class _Tile:
+    """Some rows of X in CSC; its blocks are views of the same three arrays."""
+
+    def __init__(self, rows: slice, data: AnyArray, indices: AnyArray, indptr: AnyArray) -> None:
+        self.rows = rows
+        self.data = data
+        self.indices = indices
+        self.indptr = indptr
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.rows.stop - self.rows.start, len(self.indptr) - 1
 
     @cached_property
-    def _runs(self) -> list[slice]:
-        """Runs of columns holding about ``BLOCK_NONZEROS`` entries (or as many as rows) each."""
+    def runs(self) -> list[slice]:
+        """Runs of columns holding about ``BLOCK_NONZEROS`` entries each (or some per row)."""
         n_rows, n_columns = self.shape
         target = max(BLOCK_NONZEROS, 8 * n_rows)
-        total = int(self._indptr[-1])
-        marks = np.arange(target, total, target)
-        cuts = [0, *np.unique(np.searchsorted(self._indptr, marks)).tolist(), n_columns]
+        marks = np.arange(target, int(self.indptr[-1]), target)
+        cuts = [0, *np.unique(np.searchsorted(self.indptr, marks)).tolist(), n_columns]
         return [slice(a, b) for a, b in pairwise(cuts) if a < b]
 
     @cached_property
-    def _blocks(self) -> list[Any]:
-        return [self._view(run, sp.csc_array) for run in self._runs]
+    def blocks(self) -> list[Any]:
+        return [self._view(run, sp.csc_array) for run in self.runs]
 
     @cached_property
-    def _transposed(self) -> list[Any]:
-        return [self._view(run, sp.csr_array) for run in self._runs]
+    def transposed(self) -> list[Any]:
+        return [self._view(run, sp.csr_array) for run in self.runs]
 
     def _view(self, run: slice, storage: Any) -> Any:
         """A run of columns as CSC, or its transpose as CSR: the same three arrays.
 
         They are set as attributes because scipy's constructors copy small views of large arrays.
         """
-        indptr = self._indptr[run.start : run.stop + 1]
+        indptr = self.indptr[run.start : run.stop + 1]
         entries = slice(int(indptr[0]), int(indptr[-1]))
         shape = (self.shape[0], run.stop - run.start)
-        block = storage(shape if storage is sp.csc_array else shape[::-1], dtype=self._data.dtype)
-        block.data = self._data[entries]
-        block.indices = self._indices[entries]
-        block.indptr = (indptr - indptr[0]).astype(self._indices.dtype, copy=False)
+        block = storage(shape if storage is sp.csc_array else shape[::-1], dtype=self.data.dtype)
+        block.data = self.data[entries]
+        block.indices = self.indices[entries]
+        block.indptr = (indptr - indptr[0]).astype(self.indices.dtype, copy=False)
         return block
 
-    def matvec(self, w: Vector) -> Vector:
-        parts = self._threads.map(lambda run, block: block @ w[run], self._runs, self._blocks)
-        out = np.zeros(self.shape[0])
-        for part in parts:
-            out += part
-        return out
-
-    def rmatvec(self, r: Vector, out: Vector | None = None) -> Vector:
-        target = np.empty(self.shape[1]) if out is None else out
-
-        def fill(run: slice, block: Any) -> None:
-            target[run] = block @ r
-
-        self._threads.map(fill, self._runs, self._transposed)
-        return target
-
-    def sq_rmatvec(self, h: Vector) -> Vector:
-        out = np.empty(self.shape[1])
-
-        def fill(run: slice, block: Any) -> None:
-            squared = np.square(block.data, dtype=np.float64)
-            out[run] = sp.csr_array((squared, block.indices, block.indptr), block.shape) @ h
-
-        self._threads.map(fill, self._runs, self._transposed)
-        return out
-
-    def gram(self, h: Vector) -> Matrix:
-        matrix = self._as_csr()
-        weighted = matrix.multiply(h[:, None]).tocsr()
-        return np.asarray((matrix.T @ weighted).toarray())
-
-    def row_blocks(self) -> Iterator[tuple[slice, Matrix]]:
-        matrix = self._as_csr()
-        for rows in row_slices(self.shape):
-            yield rows, matrix[rows].toarray()
-
-    def _as_csr(self) -> Any:
-        arrays = (self._data.astype(np.float64, copy=False), self._indices, self._indptr)
+    def as_csr(self) -> Any:
+        arrays = (self.data.astype(np.float64, copy=False), self.indices, self.indptr)
         return sp.csc_array(arrays, shape=self.shape).tocsr()
 
-    def peak(self) -> Vector:
-        starts = self._indptr[:-1]
-        return np.maximum.reduceat(np.abs(self._data), starts).astype(np.float64)
-
-    def shifted(self, exponent: AnyArray) -> SparseDesign:
-        return self._with_data(np.ldexp(self._data, -np.repeat(exponent, np.diff(self._indptr))))
-
-    def divided(self, divisor: Vector) -> SparseDesign:
-        per_entry = np.repeat(divisor.astype(self._data.dtype), np.diff(self._indptr))
-        return self._with_data(np.divide(self._data, per_entry, out=per_entry))
-
-    def _with_data(self, data: AnyArray) -> SparseDesign:
-        whole = sp.csc_array((data, self._indices, self._indptr), shape=self.shape)
-        return SparseDesign(whole, self.columns, self._threads)
-
-    def take(self, keep: Mask) -> SparseDesign:
-        counts = np.diff(self._indptr)
+    def take(self, keep: Mask) -> _Tile:
+        counts = np.diff(self.indptr)
         entries = np.repeat(keep, counts)
-        indptr = np.zeros(np.count_nonzero(keep) + 1, dtype=self._indptr.dtype)
+        indptr = np.zeros(np.count_nonzero(keep) + 1, dtype=self.indptr.dtype)
         np.cumsum(counts[keep], out=indptr[1:])
-        arrays = (self._data[entries], self._indices[entries], indptr)
-        matrix = sp.csc_array(arrays, shape=(self.shape[0], len(indptr) - 1))
-        return SparseDesign(matrix, self.columns[keep], self._threads)
+        return _Tile(self.rows, self.data[entries], self.indices[entries], indptr)
+
+
+def _tile_rows(n_rows: int, n_columns: int, n_entries: int) -> list[slice]:
+    most = max(n_entries // (MIN_ENTRIES_PER_COLUMN * max(n_columns, 1)), 1)
+    count = min(-(-n_rows // TILE_ROWS), most)
+    height = -(-n_rows // max(count, 1))
+    return [slice(start, min(start + height, n_rows)) for start in range(0, n_rows, height)]
 
 
 def _canonical(matrix: Any) -> Any:
-    """CSR or CSC with sorted, distinct, nonzero entries; a copy only where that takes one."""
-    compressed = matrix if matrix.format in ("csr", "csc") else matrix.tocsr()
-    array = sp.csr_array if compressed.format == "csr" else sp.csc_array
-    compressed = array(compressed)
-    if not compressed.has_canonical_format or not compressed.data.all():
-        compressed = compressed.copy()
-        compressed.sum_duplicates()
-        compressed.eliminate_zeros()
-    return compressed
+    """CSR with sorted, distinct, nonzero entries; a copy only where that takes one."""
+    csr = sp.csr_array(matrix)
+    if not csr.has_canonical_format or not csr.data.all():
+        csr = csr.copy()
+        csr.sum_duplicates()
+        csr.eliminate_zeros()
+    return csr

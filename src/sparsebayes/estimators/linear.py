@@ -91,7 +91,7 @@ class SBLClassifier(SparseBayesClassifier):
         For each problem, the solver taken and why it stopped.
     n_features_in_ : int
         Number of features seen in fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, where X had names that are strings.
 
     References

@@ -14,7 +14,7 @@ from sparsebayes.map_solvers import MapResult
 from sparsebayes.objective import Objective
 
 # Losses that differ by less than this many standard errors of their difference are a tie.
-TIE = 0.25
+TIE = 0.5
 # Beyond this many rows a standard error is too small to matter, and losses are not kept.
 MAX_ROWS_FOR_TIES = 1 << 17
 

@@ -1,0 +1,55 @@
+# `make demo` and `make test` need nothing but Python >= 3.11 and make.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: help demo test lint types format docs bench bench-quick bench-full clean
+
+help:  ## this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
+
+demo: $(VENV)/.base  ## fit the estimators on data that ships with scikit-learn and print a table
+	$(BIN)/python examples/demo.py
+
+test: $(VENV)/.test  ## the whole test suite (SPARSEBAYES_DATA names the folder of the paper's data sets)
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.dev  ## style
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.dev  ## types
+	$(BIN)/mypy
+
+format: $(VENV)/.dev  ## rewrite in house style
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+docs: $(VENV)/.docs  ## the documentation, in docs/_build/html
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+
+bench: $(VENV)/.dev  ## the benchmarks at full size, about ten minutes; writes benchmarks/results
+	$(BIN)/python -m benchmarks.passes
+	$(BIN)/python -m benchmarks.growth
+
+bench-quick: $(VENV)/.dev  ## the gate of continuous integration
+	$(BIN)/python -m benchmarks.passes --quick
+	$(BIN)/python -m benchmarks.growth --quick
+
+bench-full: bench
+
+clean:  ## remove what the other targets made
+	rm -rf $(VENV) docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "sparsebayes needs Python 3.11 or newer; name one: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.base: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	@touch $@
+
+$(VENV)/.%: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[$*]'
+	@touch $@
