@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.linalg import blas
 
 from sparsebayes import link
 from sparsebayes._typing import Matrix, Vector
@@ -87,7 +88,7 @@ class Ray:
         alpha, p = self._objective.alpha, self._p
         self._objective.design.rmatvec(trial.point.residual, gradient)
         for k in cache_blocks(len(w)):
-            w[k] += trial.eta * p[k]
+            add_multiple(w[k], trial.eta, p[k])
             gradient[k] += alpha[k] * w[k]
             yield k
 
@@ -147,6 +148,11 @@ class Objective:
 def weighted_square(alpha: Vector, w: Vector) -> float:
     """sum alpha w^2."""
     return float((alpha * w) @ w)
+
+
+def add_multiple(y: Vector, a: float, x: Vector) -> None:
+    """y += a x in place; BLAS needs one sweep where numpy makes a temporary."""
+    blas.daxpy(x, y, a=a)
 
 
 def cache_blocks(n: int, size: int = 1 << 13) -> list[slice]:

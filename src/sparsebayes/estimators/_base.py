@@ -21,7 +21,7 @@ from sparsebayes import _checks, multiclass
 from sparsebayes.estimators._problem import Progress, Solution, Start, fit_problem
 from sparsebayes.recipes import RECIPES, Settings
 
-# Elements of a matrix that one core works through as fast as two.
+# Elements of a dense matrix that one core works through as fast as two.
 SMALL_MATRIX = 1 << 20
 
 
@@ -151,7 +151,7 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
         # Callbacks are the caller's objects: they must be called in the caller's process.
         shared = "sharedmem" if self.callbacks is not None else None
         jobs = (job(problem, start) for problem, start in zip(problems, starts, strict=True))
-        with _few_blas_threads(X.shape[0] / len(problems) * min(X.shape)):
+        with _blas_threads(X, len(problems)):
             return Parallel(n_jobs=1 if len(problems) == 1 else n_jobs, require=shared)(jobs)
 
     def _callback(self, classes, problem):
@@ -337,9 +337,13 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
         return log_p
 
 
-def _few_blas_threads(size):
-    """One thread for small matrices, where waking the others costs more than they save."""
-    return threadpool_limits(1, "blas") if size < SMALL_MATRIX else nullcontext()
+def _blas_threads(X, n_problems):
+    """One BLAS thread where waking the others costs more than they save.
+
+    A sparse matrix leaves BLAS nothing but short vectors; a small one is done by one core sooner.
+    """
+    alone = sp.issparse(X) or X.size / n_problems < SMALL_MATRIX
+    return threadpool_limits(1, "blas") if alone else nullcontext()
 
 
 class _Watcher:

@@ -12,7 +12,7 @@ from sparsebayes._typing import Vector
 from sparsebayes.curvature import DiagonalCurvature
 from sparsebayes.map_solvers.base import MapResult, MapStatus, safe_root
 from sparsebayes.map_solvers.linesearch import strong_wolfe
-from sparsebayes.objective import Objective, Trial, cache_blocks, weighted_square
+from sparsebayes.objective import Objective, Trial, add_multiple, cache_blocks, weighted_square
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,12 +135,11 @@ def update_inverse_diagonal(inverse_b: Vector, after: Vector, secant: Secant, k:
     rounding leaves without a sign keeps its old value.
     """
     h, before = inverse_b[k], secant.before[k]
-    change = after[k] - before
-    change *= change
-    change *= 1.0 / secant.gamma_delta
+    gained = after[k] - before
+    gained *= gained
     lost = before * before
-    lost *= 1.0 / secant.minus_slope
-    change -= lost
-    h += change
+    add_multiple(h, 1.0 / secant.gamma_delta, gained)
+    add_multiple(h, -1.0 / secant.minus_slope, lost)
     if h.min() <= 0.0:
-        h[h <= 0.0] -= change[h <= 0.0]
+        wrong = h <= 0.0
+        h[wrong] += lost[wrong] / secant.minus_slope - gained[wrong] / secant.gamma_delta
