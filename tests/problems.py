@@ -65,4 +65,7 @@ class CountingDesign:
         return counted
 
     def take(self, keep):
-        return CountingDesign(self.inner.take(keep), self.counts)
+        return type(self)(self.inner.take(keep), self.counts)
+
+    def narrow(self, keep):
+        return type(self)(self.inner.narrow(keep), self.counts)

@@ -31,6 +31,9 @@ RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names.split(
 def imports(path):
     """Names of the package's own layers that a file imports."""
     for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            assert not any(alias.name.startswith("sparsebayes") for alias in node.names)
+        assert not (isinstance(node, ast.ImportFrom) and node.level), "imports are absolute here"
         if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("sparsebayes"):
             parts = node.module.split(".")
             yield from [parts[1]] if len(parts) > 1 else [alias.name for alias in node.names]

@@ -56,7 +56,7 @@ def test_hessian_by_differences_of_the_gradient(weighted, sparse):
     )
     point = objective.at(w)
     np.testing.assert_allclose(objective.hess(point), differences, rtol=1e-7, atol=1e-7)
-    np.testing.assert_allclose(objective.hess_diag(point), np.diag(differences), rtol=1e-7)
+    np.testing.assert_allclose(objective.hess_diag(point.margins), np.diag(differences), rtol=1e-7)
     v = np.random.default_rng(5).normal(size=len(w))
     np.testing.assert_allclose(objective.hess_vec(point, v), differences @ v, rtol=1e-6)
 

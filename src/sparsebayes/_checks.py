@@ -11,14 +11,19 @@ from sparsebayes._typing import AnyArray, Vector
 
 
 def check_structure(X: Any, estimator: str) -> None:
-    """Refuse a compressed sparse matrix whose index arrays point outside it.
+    """Refuse a sparse matrix whose index arrays point outside it.
 
     scipy's products trust these arrays, so a broken matrix would otherwise crash the process.
     """
-    if not (sp.issparse(X) and X.format in ("csr", "csc")):
+    if not sp.issparse(X):
         return
     try:
-        X.check_format(full_check=True)
+        if X.format in ("csr", "csc", "bsr"):
+            X.check_format(full_check=True)
+        elif X.format == "coo":
+            for indices, size in zip(X.coords, X.shape, strict=True):
+                if len(indices) and not 0 <= indices.min() <= indices.max() < size:
+                    raise ValueError("an index is out of range")
     except ValueError as error:
         raise ValueError(
             f"{estimator} got a sparse X that is not a valid {X.format.upper()} matrix: {error}."
@@ -57,7 +62,11 @@ def class_weights(class_weight: Any, classes: AnyArray, codes: AnyArray, weight:
     if isinstance(class_weight, str):  # "balanced", by the parameter's constraint
         totals = np.bincount(codes, weights=weight, minlength=len(classes))
         return np.asarray(weight.sum() / (len(classes) * totals))
-    unknown = [label for label in class_weight if label not in set(classes.tolist())]
+    known = set(classes.tolist())
+    unknown = [label for label in class_weight if label not in known]
     if unknown:
         raise ValueError(f"The classes {unknown} of class_weight are not among those of y.")
-    return np.array([float(class_weight.get(label, 1.0)) for label in classes.tolist()])
+    factors = np.array([float(class_weight.get(label, 1.0)) for label in classes.tolist()])
+    if not (np.isfinite(factors).all() and (factors > 0.0).all()):
+        raise ValueError(f"The values of class_weight must be positive and finite. Got {class_weight}.")
+    return factors

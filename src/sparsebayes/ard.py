@@ -20,13 +20,13 @@ class AlphaUpdate(NamedTuple):
 def update_alpha(w: Vector, alpha: Vector, inverse_diagonal: Vector, floor: float) -> AlphaUpdate:
     """Eq. 8, with eq. 15's constant ``floor`` where 1 - alpha B is not positive.
 
-    A weight of exactly zero gets an infinite precision.
+    A weight of exactly zero gets an infinite precision; none gets that of a flat prior.
     """
     determined = 1.0 - alpha * inverse_diagonal
     clamped = determined <= 0.0
     determined[clamped] = floor
     with np.errstate(divide="ignore", over="ignore"):
-        updated = determined / np.square(w)
+        updated = np.maximum(determined / np.square(w), np.finfo(np.float64).tiny)
     flat = alpha == 0.0
     updated[flat] = 0.0
     return AlphaUpdate(updated, int(np.count_nonzero(clamped & ~flat)))
@@ -63,7 +63,7 @@ def support(w: Vector, alpha: Vector, inverse_diagonal: Vector) -> Vector:
     s = 1 / Sigma_kk - alpha_k and q = w_k / Sigma_kk are the sparsity and quality factors of
     Tipping & Faul; the evidence wants a finite alpha_k where q^2 > s. Infinite for a flat prior.
     """
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         s = np.maximum(1.0 / inverse_diagonal - alpha, 0.0)
         ratio = np.square(w / inverse_diagonal) / s
     ratio[np.isnan(ratio)] = 0.0

@@ -34,11 +34,15 @@ class CholeskyCurvature:
 
     def inverse_diagonal(self) -> Vector:
         # Sigma = U^-1 U^-T, so its diagonal is the row sums of the squared entries of U^-1.
+        if not len(self._upper):
+            return np.empty(0)
         inverse, _ = lapack.dtrtri(self._upper)
         return np.asarray(np.square(np.triu(inverse)).sum(axis=1))
 
     def variance(self, rows: Matrix) -> Vector:
         """x^T Sigma x for each row x: the posterior variance of its margin."""
+        if not len(self._upper):
+            return np.zeros(len(rows))
         whitened, _ = lapack.dtrtrs(self._upper, rows.T, trans=1)
         return np.asarray(np.square(whitened).sum(axis=0))
 

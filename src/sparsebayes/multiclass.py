@@ -15,7 +15,7 @@ import numpy.typing as npt
 from scipy.special import logsumexp
 
 from sparsebayes import link
-from sparsebayes._typing import IntVector, Matrix, Vector
+from sparsebayes._typing import AnyArray, IntVector, Matrix, Vector
 
 Scheme = Literal["ovo", "ovr"]
 
@@ -92,15 +92,15 @@ def couple(r: npt.NDArray[np.float64]) -> Matrix:
     return np.asarray(p / p.sum(axis=1, keepdims=True))
 
 
-def probabilities(log_p: Matrix) -> Matrix:
+def probabilities(log_p: Matrix, dtype: npt.DTypeLike = np.float64) -> AnyArray:
     """exp, with rows that sum to 1 and whose argmax is that of the logarithms.
 
     Different logarithms can round to equal probabilities; the winner is then raised by one unit
     in the last place.
     """
     p = np.exp(log_p)
-    p /= p.sum(axis=1, keepdims=True)
+    p = (p / p.sum(axis=1, keepdims=True)).astype(dtype, copy=False)
     rows, winner = np.arange(len(p)), log_p.argmax(axis=1)
     tied = p.argmax(axis=1) != winner
-    p[rows[tied], winner[tied]] = np.nextafter(p[tied].max(axis=1), 2.0)
+    p[rows[tied], winner[tied]] = np.nextafter(p[tied].max(axis=1), p.dtype.type(2.0))
     return np.asarray(p)

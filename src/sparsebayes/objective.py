@@ -128,19 +128,19 @@ class Objective:
         """One product with X^T."""
         return self.design.rmatvec(point.residual) + self.alpha * point.w
 
-    def beta(self, point: Point) -> Vector:
-        beta = link.curvature(point.margins)
+    def beta(self, margins: Vector) -> Vector:
+        beta = link.curvature(margins)
         return beta if self.weight is None else beta * self.weight
 
-    def hess_diag(self, point: Point) -> Vector:
-        return self.design.sq_rmatvec(self.beta(point)) + self.alpha
+    def hess_diag(self, margins: Vector) -> Vector:
+        return self.design.sq_rmatvec(self.beta(margins)) + self.alpha
 
     def hess_vec(self, point: Point, v: Vector) -> Vector:
-        product = self.beta(point) * self.design.matvec(v)
+        product = self.beta(point.margins) * self.design.matvec(v)
         return self.design.rmatvec(product) + self.alpha * v
 
     def hess(self, point: Point) -> Matrix:
-        hessian = self.design.gram(self.beta(point))
+        hessian = self.design.gram(self.beta(point.margins))
         hessian[np.diag_indices_from(hessian)] += self.alpha
         return hessian
 

@@ -59,6 +59,10 @@ class Recipe:
     """From the numbers of rows and columns."""
     scale_if_none: ScaleName
     """How columns are scaled for arithmetic where the user asks for no scaling of the prior."""
+    centre: bool
+    """Columns of dense data are centred where the intercept is flat: the same model, better conditioned."""
+    label: str
+    """What the solver did, in ``status_``."""
     map_limit_is_normal: bool
     """The inner loop is meant to be cut off by map_max_iter; no reason to warn."""
 
@@ -104,6 +108,8 @@ RECIPES: dict[str, Recipe] = {
         intercept_prior="ard",
         scale=as_given,
         scale_if_none="none",
+        centre=False,
+        label="dqn",
         map_limit_is_normal=True,
     ),
     # Classical SBL: Algorithm 2 with the full inverse of eq. 7.
@@ -114,6 +120,8 @@ RECIPES: dict[str, Recipe] = {
         intercept_prior="ard",
         scale=as_given,
         scale_if_none="none",
+        centre=False,
+        label="newton",
         map_limit_is_normal=False,
     ),
     # Ours: one learned scale, the Hessian diagonal until few weights are left, then the full inverse.
@@ -125,6 +133,8 @@ RECIPES: dict[str, Recipe] = {
         intercept_prior="flat",
         scale=free_of_units,
         scale_if_none="common",
+        centre=True,
+        label="auto (elimination)",
         map_limit_is_normal=False,
     ),
 }

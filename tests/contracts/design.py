@@ -79,6 +79,16 @@ class DesignContract:
         w = rng.normal(size=np.count_nonzero(keep))
         self.close(taken.matvec(w), X[:, keep] @ w)
 
+    def test_narrow_is_take(self, rng):
+        design, X = self.both()
+        for share in (0.9, 0.2):
+            keep = rng.random(X.shape[1]) < share
+            keep[:2] = True, False
+            design, X = design.narrow(keep), X[:, keep]
+            w, r = rng.normal(size=X.shape[1]), rng.normal(size=X.shape[0])
+            self.close(design.matvec(w), X @ w)
+            self.close(design.rmatvec(r), X.T @ r)
+
     def test_take_nothing(self):
         design, X = self.both()
         empty = design.take(np.zeros(X.shape[1], dtype=bool))

@@ -53,6 +53,9 @@ class Design(Protocol):
     def take(self, keep: Mask) -> Design:
         """The design of the kept columns; the others are really gone."""
 
+    def narrow(self, keep: Mask) -> Design:
+        """:meth:`take`, in the memory of this design, which is not to be used any more."""
+
 
 class Storage(Design, Protocol):
     """A design that owns its entries and can therefore rescale them."""
@@ -69,45 +72,60 @@ class Storage(Design, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ColumnScale:
-    """What the columns of a design were divided by: ``divisor * 2**exponent``, per input column.
+    """A design's columns are (x - offset) / (divisor * 2**exponent), per column of the caller's x.
 
-    Kept as a pair because the product itself may be out of range where the entries are not.
+    Divisor and exponent are kept apart because their product may be out of range where the entries
+    are not.
     """
 
     divisor: Vector
     exponent: AnyArray
+    offset: Vector
+
+    @classmethod
+    def identity(cls, n_features: int) -> ColumnScale:
+        one, zero = np.broadcast_to(1.0, n_features), np.broadcast_to(0.0, n_features)
+        return cls(one, np.broadcast_to(np.int32(0), n_features), zero)
 
     def coefficients(self, w: Vector, columns: IntVector) -> Vector:
-        """Weights of the scaled columns, in the units of the caller's."""
-        return np.asarray(np.ldexp(w / self.divisor[columns], -self.exponent[columns]))
+        """Weights of the design's columns, in the units of the caller's."""
+        with np.errstate(over="ignore"):
+            return np.asarray(np.ldexp(w / self.divisor[columns], -self.exponent[columns]))
 
     def weights(self, coefficients: Vector, columns: IntVector) -> Vector:
         """The inverse of :meth:`coefficients`."""
         return np.asarray(np.ldexp(coefficients, self.exponent[columns]) * self.divisor[columns])
 
     def precisions(self, alpha: Vector, columns: IntVector) -> Vector:
-        """Precisions of the scaled weights, in the units of the caller's columns."""
+        """Precisions of the design's weights, in the units of the caller's columns."""
         with np.errstate(over="ignore"):
             squared = alpha * np.square(self.divisor[columns])
-            return np.asarray(np.ldexp(squared, 2 * self.exponent[columns]))
+            precisions = np.ldexp(squared, 2 * self.exponent[columns])
+        return np.asarray(np.minimum(precisions, np.finfo(np.float64).max))
 
     def scaled_precisions(self, alpha: Vector, columns: IntVector) -> Vector:
         """The inverse of :meth:`precisions`."""
         shifted = np.ldexp(alpha, -2 * self.exponent[columns])
         return np.asarray(shifted / np.square(self.divisor[columns]))
 
+    def intercept_shift(self, coefficients: Vector, columns: IntVector) -> float:
+        """What the offsets add to a margin, to be taken off the intercept."""
+        return float(coefficients @ self.offset[columns])
+
 
 def as_design(
     X: Any,
     *,
     scale: ScaleName = "none",
+    centre: bool = False,
     weight: Vector | None = None,
     threads: int = 1,
 ) -> tuple[Storage, ColumnScale]:
     """The design of a dense array or a scipy sparse matrix, without its empty columns.
 
     ``scale="columns"`` divides each column by its root mean square (weighted by ``weight``),
-    ``"common"`` divides all of X by the root mean square length of a row.
+    ``"common"`` divides all of X by the root mean square length of a row. With ``centre``, a dense X
+    is centred first, and its constant columns are left out too; a sparse one stays as it is.
     """
     storage: Storage
     if sp.issparse(X):
@@ -116,10 +134,10 @@ def as_design(
         storage = DenseDesign.from_array(np.asarray(X))
     n_rows, n_features = X.shape
     if scale == "none" or not storage.shape[1]:
-        identity = np.broadcast_to(1.0, n_features), np.broadcast_to(np.int32(0), n_features)
-        return storage, ColumnScale(*identity)
+        return storage, ColumnScale.identity(n_features)
 
     divisor, exponent = np.ones(n_features), np.zeros(n_features, dtype=np.int32)
+    offset = np.zeros(n_features)
     peaks = np.frexp(storage.peak())[1]
     if scale == "common":
         peaks = np.full_like(peaks, peaks.max())
@@ -127,10 +145,13 @@ def as_design(
         exponent[storage.columns] = peaks
         storage = storage.shifted(peaks)
     share = np.full(n_rows, 1.0 / n_rows) if weight is None else weight / weight.sum()
+    if centre and isinstance(storage, DenseDesign):
+        storage, means = storage.centred(share)
+        offset[storage.columns] = np.ldexp(means, exponent[storage.columns])
     mean_squares = storage.sq_rmatvec(share)
     if scale == "common":
         mean_squares = np.full_like(mean_squares, mean_squares.sum())
     # A column that is nonzero in rows of negligible weight alone has no scale to speak of.
     divisors = np.sqrt(np.where(mean_squares > 0.0, mean_squares, 1.0))
     divisor[storage.columns] = divisors
-    return storage.divided(divisors), ColumnScale(divisor, exponent)
+    return storage.divided(divisors), ColumnScale(divisor, exponent, offset)

@@ -11,6 +11,8 @@ from sparsebayes._typing import AnyArray, IntVector, Mask, Matrix, Vector
 # Elements of a row block that is squared, weighted or widened to double precision before a
 # product: 4 MB, so that the temporary stays in cache and memory stays that of the data.
 BLOCK_ELEMENTS = 1 << 19
+# Deviations from the mean below this share of the largest entry are rounding.
+CONSTANT_COLUMN = 16.0 * float(np.finfo(np.float64).eps)
 
 
 class DenseDesign:
@@ -63,6 +65,18 @@ class DenseDesign:
     def take(self, keep: Mask) -> DenseDesign:
         return DenseDesign(self._array[:, keep], self.columns[keep])
 
+    def narrow(self, keep: Mask) -> DenseDesign:
+        return self.take(keep)  # the array may be the caller's
+
+    def centred(self, share: Vector) -> tuple[DenseDesign, Vector]:
+        """Columns less their means, weighted by ``share``, and the means; constant ones are dropped."""
+        means = self.rmatvec(share)
+        centred = np.empty_like(self._array)
+        np.subtract(self._array, means, out=centred, casting="same_kind")
+        design = DenseDesign(centred, self.columns)
+        varying = design.peak() > CONSTANT_COLUMN * self.peak()
+        return (design if varying.all() else design.take(varying)), means[varying]
+
     def peak(self) -> Vector:
         high = self._array.max(axis=0, initial=0.0)
         low = self._array.min(axis=0, initial=0.0)
@@ -72,7 +86,9 @@ class DenseDesign:
         return DenseDesign(np.ldexp(self._array, -exponent), self.columns)
 
     def divided(self, divisor: Vector) -> DenseDesign:
-        return DenseDesign(self._array / divisor.astype(self._array.dtype), self.columns)
+        quotient = np.empty_like(self._array)
+        np.divide(self._array, divisor, out=quotient, casting="same_kind")
+        return DenseDesign(quotient, self.columns)
 
     def row_blocks(self) -> Iterator[tuple[slice, Matrix]]:
         for rows in row_slices(self.shape):

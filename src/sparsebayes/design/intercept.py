@@ -49,5 +49,10 @@ class WithIntercept:
             yield rows, np.hstack([block, np.ones((len(block), 1))])
 
     def take(self, keep: Mask) -> Design:
-        inner = self._inner.take(keep[:-1])
+        return self._around(self._inner.take(keep[:-1]), keep)
+
+    def narrow(self, keep: Mask) -> Design:
+        return self._around(self._inner.narrow(keep[:-1]), keep)
+
+    def _around(self, inner: Design, keep: Mask) -> Design:
         return WithIntercept(inner, self._n_features) if keep[-1] else inner

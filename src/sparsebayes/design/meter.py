@@ -61,3 +61,6 @@ class Metered:
 
     def take(self, keep: Mask) -> Design:
         return Metered(self._inner.take(keep), self._meter)
+
+    def narrow(self, keep: Mask) -> Design:
+        return Metered(self._inner.narrow(keep), self._meter)

@@ -122,8 +122,10 @@ class SparseDesign:
         return self._with_entries(lambda data, per_entry: np.ldexp(data, -per_entry), exponent)
 
     def divided(self, divisor: Vector) -> SparseDesign:
-        divisor = divisor.astype(self._tiles[0].data.dtype)
-        return self._with_entries(lambda data, per_entry: np.divide(data, per_entry, per_entry), divisor)
+        def divide(data: AnyArray, per_entry: AnyArray) -> AnyArray:
+            return np.divide(data, per_entry, out=per_entry).astype(data.dtype, copy=False)
+
+        return self._with_entries(divide, divisor)
 
     def _with_entries(self, function: Callable[..., AnyArray], per_column: AnyArray) -> SparseDesign:
         """The same pattern with other entries: function(entry, what its column has)."""
@@ -135,6 +137,10 @@ class SparseDesign:
 
     def take(self, keep: Mask) -> SparseDesign:
         tiles = [tile.take(keep) for tile in self._tiles]
+        return SparseDesign(tiles, self.columns[keep], self._threads)
+
+    def narrow(self, keep: Mask) -> SparseDesign:
+        tiles = [tile.narrow(keep) for tile in self._tiles]
         return SparseDesign(tiles, self.columns[keep], self._threads)
 
 
@@ -187,11 +193,28 @@ class _Tile:
         return sp.csc_array(arrays, shape=self.shape).tocsr()
 
     def take(self, keep: Mask) -> _Tile:
-        counts = np.diff(self.indptr)
-        entries = np.repeat(keep, counts)
+        entries = np.repeat(keep, np.diff(self.indptr))
+        return _Tile(self.rows, self.data[entries], self.indices[entries], self._kept_indptr(keep))
+
+    def narrow(self, keep: Mask) -> _Tile:
+        """Kept entries are moved to the front of the arrays, which are given up when half empty."""
+        end = 0
+        for run in self.runs:
+            counts = np.diff(self.indptr[run.start : run.stop + 1])
+            entries = np.flatnonzero(np.repeat(keep[run], counts))
+            entries += self.indptr[run.start]
+            begin, end = end, end + len(entries)
+            self.data[begin:end] = self.data[entries]
+            self.indices[begin:end] = self.indices[entries]
+        data, indices = self.data[:end], self.indices[:end]
+        if data.base is not None and 2 * end < data.base.size:
+            data, indices = data.copy(), indices.copy()
+        return _Tile(self.rows, data, indices, self._kept_indptr(keep))
+
+    def _kept_indptr(self, keep: Mask) -> AnyArray:
         indptr = np.zeros(np.count_nonzero(keep) + 1, dtype=self.indptr.dtype)
-        np.cumsum(counts[keep], out=indptr[1:])
-        return _Tile(self.rows, self.data[entries], self.indices[entries], indptr)
+        np.cumsum(np.diff(self.indptr)[keep], out=indptr[1:])
+        return indptr
 
 
 def _tile_rows(n_rows: int, n_columns: int, n_entries: int) -> list[slice]:

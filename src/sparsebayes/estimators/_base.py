@@ -1,4 +1,4 @@
-"""What the three classifiers share: validation, multiclass, prediction."""
+"""What the classifiers share: validation, multiclass, prediction."""
 
 from __future__ import annotations
 
@@ -75,23 +75,28 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
         X, y = self._validated(X, y)
         check_classification_targets(y)
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        if not weight.all():
-            X, y, weight = X[weight > 0.0], y[weight > 0.0], weight[weight > 0.0]
+        with np.errstate(over="ignore"):
+            if not np.isfinite(weight.sum()):
+                raise ValueError("The sum of sample_weight is too large: divide it by a constant.")
+        used = weight > 0.0
+        if not used.all():
+            X, y, weight = X[used], y[used], weight[used]
         classes, codes = np.unique(y, return_inverse=True)
         if len(classes) < 2:
-            after = " after removing zero-weight samples" if sample_weight is not None else ""
+            after = "" if used.all() else " after removing zero-weight samples"
             raise ValueError(
                 f"{type(self).__name__} needs samples of at least 2 classes; the data contains only "
                 f"one class{after}: {classes.tolist()}"
             )
         weight = weight * _checks.class_weights(self.class_weight, classes, codes, weight)[codes]
 
-        starts = self._starts(classes, X.shape[1])
         problems = multiclass.decompose(codes, len(classes), self.multi_class)
+        starts = self._starts(classes, X.shape[1], len(problems))
         if len(problems) > 1 and sp.issparse(X):
             X = X.tocsr()
         solutions = self._fit_problems(X, weight, classes, problems, starts)
         self.classes_ = classes
+        self._scheme = self.multi_class
         self._keep(solutions, X.shape[1], X.dtype)
         self._warn(solutions)
         return self
@@ -164,22 +169,16 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
             [] if self.callbacks is None else list(self.callbacks),
         )
 
-    def _starts(self, classes, n_features) -> list[Start | None]:
+    def _starts(self, classes, n_features, n_problems) -> list[Start | None]:
         """Where the last fit ended, for ``warm_start``; None for a fresh start."""
-        n_classes = len(classes)
-        n_problems = 1 if n_classes == 2 else n_classes
-        if n_classes > 2 and self.multi_class == "ovo":
-            n_problems = n_classes * (n_classes - 1) // 2
         if not (self.warm_start and hasattr(self, "sparse_coef_")):
             return [None] * n_problems
-        if not np.array_equal(self.classes_, classes) or self.sparse_coef_.shape != (
-            n_problems,
-            n_features,
-        ):
+        now = (classes.tolist(), n_features, self.multi_class)
+        last = (self.classes_.tolist(), self.sparse_coef_.shape[1], self._scheme)
+        if now != last:
             raise ValueError(
                 f"{type(self).__name__}(warm_start=True) goes on from its last fit, which had classes "
-                f"{self.classes_.tolist()} and {self.sparse_coef_.shape[1]} features; got "
-                f"{classes.tolist()} and {n_features}."
+                "{}, {} features and multi_class={!r}; got {}, {} and {!r}.".format(*last, *now)
             )
         return [
             Start(
@@ -211,7 +210,7 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
         self.intercept_ = np.array([solution.intercept for solution in solutions], dtype=dtype)
         self.intercept_alpha_ = np.array([solution.intercept_alpha for solution in solutions])
         self.n_relevant_ = np.array([len(solution.columns) for solution in solutions])
-        self.n_iter_ = np.array([max(len(solution.history), 1) for solution in solutions])
+        self.n_iter_ = np.array([solution.n_iter for solution in solutions])
         self.history_ = [solution.history for solution in solutions]
         self.status_ = [solution.status for solution in solutions]
 
@@ -222,7 +221,7 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
             warnings.warn(
                 f"{type(self).__name__}{which}: {complaints[0].status}. {complaints[0].complaint}",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
     @property
@@ -261,7 +260,7 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
 
     def _log_probabilities(self, X):
         margins, dtype = self._margins(X)
-        return multiclass.log_probabilities(margins, len(self.classes_), self.multi_class), dtype
+        return multiclass.log_probabilities(margins, len(self.classes_), self._scheme), dtype
 
     def decision_function(self, X):
         """Margins for two classes, log probabilities for more: their argmax is the prediction.
@@ -313,7 +312,7 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
             In the order of ``classes_``; rows sum to 1.
         """
         log_p, dtype = self._log_probabilities(X)
-        return multiclass.probabilities(log_p).astype(dtype, copy=False)
+        return multiclass.probabilities(log_p, dtype)
 
     def predict_log_proba(self, X):
         """Logarithm of the probability of each class, finite for any margin.
@@ -329,7 +328,7 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
             In the order of ``classes_``.
         """
         log_p, dtype = self._log_probabilities(X)
-        p = multiclass.probabilities(log_p).astype(dtype, copy=False)
+        p = multiclass.probabilities(log_p, dtype)
         # The logarithm of what predict_proba returns, but for the tail that a float cannot hold.
         held = p >= np.finfo(p.dtype).tiny
         log_p = log_p.astype(dtype, copy=False)
@@ -369,4 +368,4 @@ class _Watcher:
             )
         progress = Progress(state, scale, self.labels)
         answers = [callback(progress) for callback in self.callbacks]
-        return any(answer is True for answer in answers)
+        return any(isinstance(answer, bool | np.bool_) and answer for answer in answers)

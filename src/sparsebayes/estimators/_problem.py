@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,7 +13,7 @@ import numpy as np
 from sparsebayes._typing import IntVector, Vector
 from sparsebayes.design import ColumnScale, Design, WithIntercept, as_design
 from sparsebayes.evidence import FitStatus, Record, State
-from sparsebayes.recipes import RECIPES, Settings
+from sparsebayes.recipes import RECIPES, Recipe, Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,7 @@ class Solution(Start):
     """What a binary problem came to; ``complaint`` is what the user is to be warned of."""
 
     history: list[Record]
+    n_iter: int
     status: str
     complaint: str | None
 
@@ -53,7 +55,7 @@ class Progress:
 
     @property
     def record(self) -> Record:
-        return self._state.record.copy()
+        return deepcopy(self._state.record)
 
     @property
     def iteration(self) -> int:
@@ -63,7 +65,9 @@ class Progress:
     @cached_property
     def _start(self) -> Start:
         state = self._state
-        return _in_users_units(state.columns, state.w, state.alpha, self._scale)
+        start = _in_users_units(state.columns, state.w, state.alpha, self._scale)
+        start.columns.flags.writeable = start.coef.flags.writeable = False
+        return start
 
     @property
     def features(self) -> IntVector:
@@ -93,24 +97,34 @@ def fit_problem(
     """Build the design, run the outer loop, translate back."""
     n_features = X.shape[1]
     design: Design
-    design, scale = as_design(X, scale=settings.scale, weight=weight, threads=n_threads)
+    flat_intercept = settings.fit_intercept and settings.intercept_prior == "flat"
+    recipe = RECIPES[solver]
+    design, scale = as_design(
+        X,
+        scale=settings.scale,
+        centre=recipe.centre and flat_intercept,
+        weight=weight,
+        threads=n_threads,
+    )
     if settings.fit_intercept:
         design = WithIntercept(design, n_features)
     if start is None:
         alpha, w = np.full(design.shape[1], settings.init_alpha), np.zeros(design.shape[1])
-        if settings.fit_intercept and settings.intercept_prior == "flat":
-            alpha[-1] = 0.0
     else:
         design, alpha, w = _continue(design, scale, start, settings.fit_intercept)
-    loop = RECIPES[solver].outer_loop(settings)
+    if flat_intercept:
+        alpha[-1] = 0.0
+    loop = recipe.outer_loop(settings)
     # The loop alone is to hold these, so that what it prunes is freed.
     owned: list[Any] = [w, alpha, design]
     del w, alpha, design
-    fit = loop.run(
-        owned.pop(), labels, owned.pop(), owned.pop(), weight, lambda state: callback(state, scale)
-    )
+    # Solvers look at what came out, and step back from what is not finite.
+    with np.errstate(over="ignore", invalid="ignore"):
+        fit = loop.run(
+            owned.pop(), labels, owned.pop(), owned.pop(), weight, lambda state: callback(state, scale)
+        )
     ended = _in_users_units(fit.active, fit.w, fit.alpha, scale)
-    _refuse_overflow(ended)
+    _refuse_overflow(ended, X.dtype)
     intercept, intercept_alpha, status = ended.intercept, ended.intercept_alpha, fit.status
     if not len(ended.columns):
         status = FitStatus.ALL_PRUNED
@@ -123,8 +137,9 @@ def fit_problem(
         intercept,
         intercept_alpha,
         fit.history,
-        f"{solver}: {status.value}",
-        _complaint(status, fit.history[-1], solver),
+        fit.n_iter,
+        f"{recipe.label}: {status.value}",
+        _complaint(status, fit.history[-1], recipe),
     )
 
 
@@ -141,11 +156,12 @@ def _in_users_units(columns: IntVector, w: Vector, alpha: Vector, scale: ColumnS
     order = order[columns[order] < n_features]
     kept = columns[order]
     last = columns == n_features
+    coef = scale.coefficients(w[order], kept)
     return Start(
         kept,
-        scale.coefficients(w[order], kept),
+        coef,
         scale.precisions(alpha[order], kept),
-        float(w[last].sum()),
+        float(w[last].sum()) - scale.intercept_shift(coef, kept),
         float(alpha[last][0]) if last.any() else np.inf,
     )
 
@@ -159,14 +175,16 @@ def _continue(
     alpha[start.columns] = scale.scaled_precisions(start.alpha, start.columns)
     w[start.columns] = scale.weights(start.coef, start.columns)
     if fit_intercept:
-        alpha[n_features], w[n_features] = start.intercept_alpha, start.intercept
+        shift = scale.intercept_shift(start.coef, start.columns)
+        alpha[n_features], w[n_features] = start.intercept_alpha, start.intercept + shift
     keep = np.isfinite(alpha[design.columns])
     design = design if keep.all() else design.take(keep)
     return design, alpha[design.columns], w[design.columns]
 
 
-def _refuse_overflow(ended: Start) -> None:
-    wrong = np.flatnonzero(~np.isfinite(ended.coef))
+def _refuse_overflow(ended: Start, dtype: Any) -> None:
+    # Written so that a NaN is wrong too.
+    wrong = np.flatnonzero(~(np.abs(ended.coef) <= np.finfo(dtype).max))
     if len(wrong):
         raise ValueError(
             f"The coefficient of column {ended.columns[wrong[0]]} is too large for a float: the column's "
@@ -174,12 +192,13 @@ def _refuse_overflow(ended: Start) -> None:
         )
 
 
-def _complaint(status: FitStatus, last: Record, solver: str) -> str | None:
+def _complaint(status: FitStatus, last: Record, recipe: Recipe) -> str | None:
     if status is FitStatus.ALL_PRUNED:
-        return "No feature was found relevant: the model is the intercept alone."
+        remedy = "" if recipe.centre else " If features differ in scale, try scale='columns'."
+        return f"The model has no feature, and predicts the same for every sample.{remedy}"
     if status is FitStatus.MAX_ITER:
         return "Increase max_iter, or tol, if the model is not good enough."
-    if not last["map_converged"] and not RECIPES[solver].map_limit_is_normal:
+    if not last["map_converged"] and not recipe.map_limit_is_normal:
         return (
             f"The inner solver stopped at a gradient norm of {last['gradient_norm']:.3g}. Increase "
             "map_max_iter or map_tol, or scale the features."

@@ -34,7 +34,8 @@ DROPPED_SHARE_EXACT = 0.1
 # The variance of the standard logistic distribution: a prior as wide as the noise it competes with.
 REFERENCE_VARIANCE = np.pi**2 / 3.0
 MAX_SCALE_ROUNDS = 30
-# Centred energy below this share of the plain one is rounding: the column is constant.
+# Centred energy below this share of the plain one is rounding: the column is constant. Dense columns
+# are centred before they come here, so that this is for sparse ones.
 CONSTANT_COLUMN = 1e-12
 
 
@@ -106,10 +107,11 @@ class EliminationLoop:
             return solver, objective, solver.solve(objective, candidates.w)
 
         # 1. one scale for all
-        variance = REFERENCE_VARIANCE
+        variance, ratio, scale_steps = REFERENCE_VARIANCE, 1.0, 0
         for _ in range(MAX_SCALE_ROUNDS if everything.n_proper else 0):
             _, objective, mode = solve(everything, variance)
             everything = replace(everything, w=mode.w)
+            scale_steps += mode.n_steps
             ratio = ard.shared_scale(
                 mode.w,
                 objective.alpha,
@@ -158,11 +160,11 @@ class EliminationLoop:
         watch.lap("prune")
         solver, objective, mode = solve(candidates, variance, finish=True)
         watch.lap("map")
-        iteration += 1
-        history.append(make_record(iteration, solver, mode, watch, n_active=len(mode.w)))
+        n_iter = len(history)
+        history.append(make_record(n_iter + 1, solver, mode, watch, n_active=len(mode.w)))
         if not candidates.n_proper:
             status = FitStatus.ALL_PRUNED
-        return Fit(mode.w, objective.alpha, candidates.design.columns, history, status)
+        return Fit(mode.w, objective.alpha, candidates.design.columns, history, n_iter, status)
 
 
 def centred_energy(design: Design, weight: Vector | None, flat_intercept: bool) -> tuple[Vector, Mask]:

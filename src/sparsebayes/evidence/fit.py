@@ -52,4 +52,5 @@ class Fit:
     alpha: Vector
     active: IntVector  # the caller's columns, the intercept being one past the last feature
     history: list[Record]
+    n_iter: int  # records may be one more: elimination adds its final solve
     status: FitStatus

@@ -54,7 +54,7 @@ class JointLoop:
             w, alpha, before = mode.w[keep], alpha[keep], before[keep]
             change = ard.largest_log_change(before, alpha)
             if not keep.all():
-                design = design.take(keep)
+                design = design.narrow(keep)
             watch.lap("prune")
             record = make_record(
                 iteration,
@@ -78,4 +78,4 @@ class JointLoop:
             else:
                 continue
             break
-        return Fit(w, alpha, design.columns, history, status)
+        return Fit(w, alpha, design.columns, history, len(history), status)

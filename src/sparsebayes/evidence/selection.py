@@ -76,9 +76,10 @@ class LargestEvidence:
     point: tuple[IntVector, Vector] | None = None
 
     def add(self, positions: IntVector, objective: Objective, mode: MapResult) -> float:
+        # The diagonal even where the exact curvature is at hand: points are compared with each other.
         proper = objective.alpha > 0.0
-        shrinkage = objective.alpha[proper] * mode.curvature.inverse_diagonal()[proper]
-        criterion = mode.value - 0.5 * float(np.log(shrinkage).sum())
+        diagonal = objective.hess_diag(mode.margins)[proper]
+        criterion = mode.value + 0.5 * float(np.log(diagonal / objective.alpha[proper]).sum())
         if self.point is None or criterion < self.least:
             self.least, self.point = criterion, (positions, mode.w)
         return criterion

@@ -61,13 +61,18 @@ def admit(solver: MapSolver, design: Design) -> None:
 
 
 def start(objective: Objective, w0: Vector, tol: float) -> tuple[Point, Vector, float]:
-    """The point of w0, the gradient there, and the norm to reach: tol times that at w = 0."""
+    """Where to begin, the gradient there, and the norm to reach: tol times that at w = 0.
+
+    That is w0 only if it is better than nothing. A column that was dropped can leave the others so far
+    out that all samples are saturated and the Hessian vanishes.
+    """
     point = objective.at(np.zeros_like(w0))
     gradient = objective.grad(point)
     target = tol * norm(gradient)
     if w0.any():
-        point = objective.at(w0)
-        gradient = objective.grad(point)
+        warm = objective.at(w0)
+        if warm.value < point.value:
+            point, gradient = warm, objective.grad(warm)
     return point, gradient, target
 
 

@@ -54,12 +54,15 @@ class NewtonSolver:
 
 def cholesky(hessian: Matrix) -> Matrix:
     """The upper factor; a Hessian that is indefinite by rounding gets a little more diagonal."""
-    mean = float(np.trace(hessian)) / max(len(hessian), 1)
+    n = len(hessian)
+    mean = float(np.trace(hessian)) / max(n, 1)
     for jitter in JITTERS:
-        upper, failed = lapack.dpotrf(hessian + jitter * mean * np.eye(len(hessian)))
+        raised = hessian.copy(order="F")
+        raised[range(n), range(n)] += jitter * mean
+        upper, failed = lapack.dpotrf(raised, overwrite_a=1)
         if not failed:
             return np.asarray(upper)
     raise ValueError(
         "The Hessian of the log posterior is not positive definite: columns of X are collinear "
-        "or differ by many orders of magnitude. Try scale='columns' or a larger init_alpha."
+        "or differ by many orders of magnitude. Standardise them, or drop all but one of those alike."
     )

@@ -47,12 +47,12 @@ class NewtonCGSolver:
             m += 1
         if gradient_norm <= target:
             status = MapStatus.CONVERGED
-        curvature = DiagonalCurvature(objective.hess_diag(point))
+        curvature = DiagonalCurvature(objective.hess_diag(point.margins))
         return MapResult(point.w, point.margins, point.value, gradient_norm, curvature, m, status)
 
     def _direction(self, objective: Objective, point: Point, gradient: Vector, tol: float) -> Vector:
         """H p = -gradient by preconditioned conjugate gradients, to a residual of ``tol``."""
-        preconditioner = objective.hess_diag(point)
+        preconditioner = objective.hess_diag(point.margins)
         p = np.zeros_like(gradient)
         residual = -gradient
         z = residual / preconditioner
