@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test lint types format docs bench bench-quick bench-full clean
+.PHONY: help demo test lint types format docs bench bench-full clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -28,15 +28,13 @@ format: $(VENV)/.dev  ## rewrite in house style
 docs: $(VENV)/.docs  ## the documentation, in docs/_build/html
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 
-bench: $(VENV)/.dev  ## the benchmarks at full size, about ten minutes; writes benchmarks/results
-	$(BIN)/python -m benchmarks.passes
-	$(BIN)/python -m benchmarks.growth
-
-bench-quick: $(VENV)/.dev  ## the gate of continuous integration
+bench: $(VENV)/.dev  ## the benchmarks at quick settings: the gate of continuous integration
 	$(BIN)/python -m benchmarks.passes --quick
 	$(BIN)/python -m benchmarks.growth --quick
 
-bench-full: bench
+bench-full: $(VENV)/.dev  ## the benchmarks at full size, some fifteen minutes; writes benchmarks/results
+	$(BIN)/python -m benchmarks.passes
+	$(BIN)/python -m benchmarks.growth
 
 clean:  ## remove what the other targets made
 	rm -rf $(VENV) docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -42,10 +42,11 @@ class SBLClassifier(SparseBayesClassifier):
         "ard": a precision of its own, prunable, as in the paper ("dqn" and "newton" unless told
         otherwise); "flat": no prior, never pruned ("auto").
     scale : {"auto", "columns", "none"}, default="auto"
-        "columns" makes the prior proportional to each column's mean square, so that multiplying a
-        column by a constant changes nothing but its coefficient. "none" takes the features as given. "auto":
-        "none" for "dqn" and "newton"; for the solver "auto", "columns" where there are no more columns than
-        rows, and otherwise one prior for all, independent of a common factor of X.
+        "columns" makes the prior proportional to each column's mean square (in the solver "auto": to its
+        variance), so that multiplying a column by a constant changes nothing but its coefficient. "none"
+        takes the features as given. "auto": "none" for "dqn" and "newton"; for the solver "auto", "columns"
+        where there are no more columns than rows, and otherwise one prior for all columns, which does not
+        depend on a common factor of X.
     multi_class : {"ovo", "ovr"}, default="ovo"
         One-vs-one with pairwise coupling of the probabilities, or one-vs-rest.
     class_weight : dict or "balanced", default=None
@@ -60,7 +61,7 @@ class SBLClassifier(SparseBayesClassifier):
         Not used: nothing in a linear fit is random. Kept for a common interface.
     n_jobs : int, default=None
         Binary problems fitted in parallel; with two classes, threads over blocks of a sparse matrix.
-        The model is the same for any number.
+        On sparse data the model is the same, bit for bit, for any number.
     verbose : int, default=0
         A line per outer iteration if positive.
 
@@ -82,11 +83,11 @@ class SBLClassifier(SparseBayesClassifier):
     n_relevant_ : ndarray of shape (n_problems,)
         Number of features kept.
     n_iter_ : ndarray of shape (n_problems,)
-        Outer iterations made.
+        Outer iterations made; in "auto", points of the path.
     history_ : list of list of dict
         For each problem, a record per outer iteration: active weights, objective, gradient norm, largest
         change of log alpha, inner steps, matrix passes, seconds by phase, number of weights with
-        1 - alpha B <= 0.
+        1 - alpha B <= 0. The solver "auto" adds one for the model it settles on.
     status_ : list of str
         For each problem, the solver taken and why it stopped.
     n_features_in_ : int

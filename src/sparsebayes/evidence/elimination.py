@@ -60,14 +60,42 @@ class Candidates:
         unscaled = float(np.sum(self.energy[proper] / shape[proper]))
         return np.asarray(shape * (unscaled / variance))
 
-    def take(self, keep: Mask) -> Candidates:
-        return Candidates(
-            self.design if keep.all() else self.design.take(keep),
-            self.energy[keep],
-            self.per_column,
-            self.w[keep],
-            self.positions[keep],
-        )
+    def take(self, keep: Mask, *, owned: bool = False) -> Candidates:
+        """The kept ones; with ``owned``, in the memory of these, which are not to be used any more."""
+        design = self.design
+        if not keep.all():
+            design = design.narrow(keep) if owned else design.take(keep)
+        return Candidates(design, self.energy[keep], self.per_column, self.w[keep], self.positions[keep])
+
+
+@dataclass(frozen=True, slots=True)
+class Solved:
+    """Candidates at the mode of their posterior."""
+
+    candidates: Candidates
+    objective: Objective
+    solver: MapSolver
+    mode: MapResult
+
+    @property
+    def exact(self) -> bool:
+        return isinstance(self.mode.curvature, CholeskyCurvature)
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """What all points of a path have in common."""
+
+    labels: Vector
+    weight: Vector | None
+    map_solver: Callable[[int, bool], MapSolver]
+
+    def solve(self, candidates: Candidates, variance: float, finish: bool = False) -> Solved:
+        alpha = candidates.prior(variance)
+        objective = Objective(candidates.design, self.labels, alpha, self.weight)
+        solver = self.map_solver(len(alpha), finish)
+        mode = solver.solve(objective, candidates.w)
+        return Solved(replace(candidates, w=mode.w), objective, solver, mode)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,54 +120,31 @@ class EliminationLoop:
         admit(self.map_solver(design.shape[1], False), design)
         meter = Meter()
         watch = Stopwatch(meter)
-        design = Metered(design, meter)
+        data = Data(labels, weight, self.map_solver)
         flat_intercept = len(alpha) > 0 and alpha[-1] == 0.0
-        energy, varying = centred_energy(design, weight, flat_intercept)
-        everything = Candidates(design, energy, self.per_column, w, np.arange(len(w))).take(varying)
-        everything = replace(everything, positions=np.arange(len(everything.w)))
-
-        def solve(
-            candidates: Candidates, variance: float, finish: bool = False
-        ) -> tuple[MapSolver, Objective, MapResult]:
-            alpha = candidates.prior(variance)
-            objective = Objective(candidates.design, labels, alpha, weight)
-            solver = self.map_solver(len(alpha), finish)
-            return solver, objective, solver.solve(objective, candidates.w)
-
+        everything = self._candidates(Metered(design, meter), w, weight, flat_intercept)
         # 1. one scale for all
-        variance, ratio, scale_steps = REFERENCE_VARIANCE, 1.0, 0
-        for _ in range(MAX_SCALE_ROUNDS if everything.n_proper else 0):
-            _, objective, mode = solve(everything, variance)
-            everything = replace(everything, w=mode.w)
-            scale_steps += mode.n_steps
-            ratio = ard.shared_scale(
-                mode.w,
-                objective.alpha,
-                mode.curvature.inverse_diagonal(),
-                reference=variance / REFERENCE_VARIANCE,
-            )
-            variance /= ratio
-            if abs(np.log(ratio)) < self.tol:
-                break
-
+        everything, variance, change, scale_steps = self._learn_scale(data, everything)
         # 2. the path
         history: list[Record] = []
         selection: Selection | None = None
         status = FitStatus.MAX_ITER
         candidates = everything
         for iteration in range(1, self.max_iter + 1):
-            solver, objective, mode = solve(candidates, variance)
-            candidates = replace(candidates, w=mode.w)
+            solved = data.solve(candidates, variance)
             watch.lap("map")
-            if selection is None:
-                exact = isinstance(mode.curvature, CholeskyCurvature)
-                selection = LeaveOneOut() if exact else LargestEvidence()
-            criterion = selection.add(candidates.positions, objective, mode)
-            keep = supported(candidates, objective.alpha, mode)
+            selection = selection or (LeaveOneOut() if solved.exact else LargestEvidence())
+            criterion = selection.add(candidates.positions, solved.objective, solved.mode)
+            keep = supported(solved)
             watch.lap("update")
-            record = make_record(iteration, solver, mode, watch, n_active=len(mode.w), criterion=criterion)
+            record = _record(iteration, solved, watch, criterion)
+            if iteration == 1:  # its passes and seconds include the learning of the scale
+                record["map_steps"] += scale_steps
+                record["log_alpha_change"] = change
             history.append(record)
-            stop = callback(State(mode.w, objective.alpha, candidates.design.columns, record))
+            candidates = solved.candidates
+            state = State(candidates.w, solved.objective.alpha, candidates.design.columns, record)
+            stop = callback(state)
             if not candidates.n_proper or not keep.any():
                 status = FitStatus.PATH_DONE
                 break
@@ -147,24 +152,52 @@ class EliminationLoop:
                 status = FitStatus.CALLBACK
                 break
             watch = Stopwatch(meter)
-            candidates = candidates.take(keep)
+            candidates = candidates.take(keep, owned=candidates.design is not everything.design)
             watch.lap("prune")
         assert selection is not None
-
         # 3. one point of it
         watch = Stopwatch(meter)
         positions, w = selection.choose()
         keep = np.zeros(len(everything.w), dtype=bool)
         keep[positions] = True
-        candidates = replace(everything.take(keep), w=w)
+        chosen = everything.take(keep)
         watch.lap("prune")
-        solver, objective, mode = solve(candidates, variance, finish=True)
+        solved = data.solve(replace(chosen, w=w), variance, finish=True)
         watch.lap("map")
         n_iter = len(history)
-        history.append(make_record(n_iter + 1, solver, mode, watch, n_active=len(mode.w)))
-        if not candidates.n_proper:
+        history.append(_record(n_iter + 1, solved, watch, None))
+        if not chosen.n_proper:
             status = FitStatus.ALL_PRUNED
-        return Fit(mode.w, objective.alpha, candidates.design.columns, history, n_iter, status)
+        alpha = solved.objective.alpha
+        return Fit(solved.mode.w, alpha, chosen.design.columns, history, n_iter, status)
+
+    def _candidates(
+        self, design: Design, w: Vector, weight: Vector | None, flat_intercept: bool
+    ) -> Candidates:
+        energy, varying = centred_energy(design, weight, flat_intercept)
+        positions = np.cumsum(varying) - 1  # among those that vary
+        return Candidates(design, energy, self.per_column, w, positions).take(varying)
+
+    def _learn_scale(self, data: Data, everything: Candidates) -> tuple[Candidates, float, float, int]:
+        """Eq. 8 for a shared precision: the weights at it, the prior variance of a margin that it
+        stands for, the last change of its logarithm, and the steps it took.
+        """
+        variance, change, n_steps = REFERENCE_VARIANCE, 0.0, 0
+        for _ in range(MAX_SCALE_ROUNDS if everything.n_proper else 0):
+            solved = data.solve(everything, variance)
+            everything = solved.candidates
+            n_steps += solved.mode.n_steps
+            ratio = ard.shared_scale(
+                everything.w,
+                solved.objective.alpha,
+                solved.mode.curvature.inverse_diagonal(),
+                reference=variance / REFERENCE_VARIANCE,
+            )
+            variance /= ratio
+            change = abs(float(np.log(ratio)))
+            if change < self.tol:
+                break
+        return everything, variance, change, n_steps
 
 
 def centred_energy(design: Design, weight: Vector | None, flat_intercept: bool) -> tuple[Vector, Mask]:
@@ -185,12 +218,17 @@ def centred_energy(design: Design, weight: Vector | None, flat_intercept: bool) 
     return centred, varying
 
 
-def supported(candidates: Candidates, alpha: Vector, mode: MapResult) -> Mask:
+def supported(solved: Solved) -> Mask:
     """All weights but the least supported share of them, one at least; a flat one always stays."""
-    support = ard.support(mode.w, alpha, mode.curvature.inverse_diagonal())
-    exact = isinstance(mode.curvature, CholeskyCurvature)
-    share = DROPPED_SHARE_EXACT if exact else DROPPED_SHARE
-    n_dropped = int(np.ceil(share * candidates.n_proper))
+    mode = solved.mode
+    support = ard.support(mode.w, solved.objective.alpha, mode.curvature.inverse_diagonal())
+    share = DROPPED_SHARE_EXACT if solved.exact else DROPPED_SHARE
+    n_dropped = int(np.ceil(share * solved.candidates.n_proper))
     keep = np.ones(len(support), dtype=bool)
     keep[np.argsort(support, kind="stable")[:n_dropped]] = False
     return keep
+
+
+def _record(iteration: int, solved: Solved, watch: Stopwatch, criterion: float | None) -> Record:
+    n_active = len(solved.mode.w)
+    return make_record(iteration, solved.solver, solved.mode, watch, n_active=n_active, criterion=criterion)
