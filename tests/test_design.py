@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from sparsebayes.design import Meter, Metered, WithIntercept, as_design
 from sparsebayes.design import sparse as sparse_module
+from sparsebayes.design.threads import THREADS_PAY_FROM, automatic_count
 from tests.contracts.design import DesignContract
 
 
@@ -200,6 +201,15 @@ def test_column_scale_with_tiles(monkeypatch):
     r = np.linspace(-1, 1, 30)
     np.testing.assert_allclose(tiled.rmatvec(r), whole.rmatvec(r), rtol=1e-12)
     np.testing.assert_allclose(tiled.peak(), whole.peak(), rtol=1e-14)
+
+
+def test_threads_are_taken_unasked_only_where_they_pay(monkeypatch):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.setattr("os.sched_getaffinity", lambda pid: set(range(8)), raising=False)
+    assert automatic_count(THREADS_PAY_FROM - 1) == 1
+    assert automatic_count(THREADS_PAY_FROM) == 8
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    assert automatic_count(THREADS_PAY_FROM) == 3
 
 
 def test_dense_input_is_not_copied():

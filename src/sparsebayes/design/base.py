@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from sparsebayes._typing import AnyArray, IntVector, Mask, Matrix, Vector
 from sparsebayes.design.dense import DenseDesign
 from sparsebayes.design.sparse import SparseDesign
-from sparsebayes.design.threads import Threads
+from sparsebayes.design.threads import Threads, automatic_count
 
 ScaleName = Literal["none", "common", "columns"]
 
@@ -119,17 +119,18 @@ def as_design(
     scale: ScaleName = "none",
     centre: bool = False,
     weight: Vector | None = None,
-    threads: int = 1,
+    threads: int | None = 1,
 ) -> tuple[Storage, ColumnScale]:
     """The design of a dense array or a scipy sparse matrix, without its empty columns.
 
     ``scale="columns"`` divides each column by its root mean square (weighted by ``weight``),
     ``"common"`` divides all of X by the root mean square length of a row. With ``centre``, a dense X
-    is centred first, and its constant columns are left out too; a sparse one stays as it is.
+    is centred first, and its constant columns are left out too; a sparse one stays as it is, and is worked
+    on by so many ``threads``, or, if None, by as many as its size is worth.
     """
     storage: Storage
     if sp.issparse(X):
-        storage = SparseDesign.from_matrix(X, Threads(threads))
+        storage = SparseDesign.from_matrix(X, Threads(automatic_count(X.nnz) if threads is None else threads))
     else:
         storage = DenseDesign.from_array(np.asarray(X))
     n_rows, n_features = X.shape

@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+
+# Nonzeros of a matrix that no cache holds: 200 MB. From there on products wait for memory, and a second
+# core has its own share of that; before, threads are left to the caller, who may have better use for them.
+THREADS_PAY_FROM = 1 << 24
+
+
+def automatic_count(n_entries: int) -> int:
+    """As many threads as cores where they pay; OMP_NUM_THREADS is heeded, as BLAS does."""
+    if n_entries < THREADS_PAY_FROM:
+        return 1
+    limit = os.environ.get("OMP_NUM_THREADS", "")
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(cores, int(limit)) if limit.isdigit() and int(limit) else cores
 
 
 class Threads:

@@ -138,6 +138,7 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
     def _fit_problems(self, X, weight, classes, problems, starts):
         """All binary problems: the pairs in parallel, or one problem with threads over blocks."""
         n_jobs = effective_n_jobs(self.n_jobs)
+        n_threads = None if self.n_jobs is None and n_jobs == 1 else n_jobs
         unweighted = np.all(weight == 1.0)
 
         def job(problem, start):
@@ -149,7 +150,7 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
                 self.solver,
                 self._settings(*part.shape),
                 start,
-                n_jobs if len(problems) == 1 else 1,
+                n_threads if len(problems) == 1 else 1,
                 self._callback(classes, problem),
             )
 

@@ -91,7 +91,7 @@ def fit_problem(
     solver: str,
     settings: Settings,
     start: Start | None,
-    n_threads: int,
+    n_threads: int | None,
     callback: Callable[[State, ColumnScale], bool],
 ) -> Solution:
     """Build the design, run the outer loop, translate back."""

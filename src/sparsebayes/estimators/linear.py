@@ -60,8 +60,9 @@ class SBLClassifier(SparseBayesClassifier):
     random_state : int, RandomState instance or None, default=None
         Not used: nothing in a linear fit is random. Kept for a common interface.
     n_jobs : int, default=None
-        Binary problems fitted in parallel; with two classes, threads over blocks of a sparse matrix.
-        On sparse data the model is the same, bit for bit, for any number.
+        Binary problems fitted in parallel. With two classes, threads over blocks of a sparse matrix; None
+        is then one thread, or all cores from 2^24 nonzeros on, where memory is what limits one. On sparse
+        data the model is the same, bit for bit, for any number.
     verbose : int, default=0
         A line per outer iteration if positive.
 
