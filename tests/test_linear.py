@@ -237,6 +237,19 @@ def test_warm_start_goes_on_where_the_fit_stopped(solver, make, binary):
 
 
 @quiet
+def test_warm_start_may_change_the_intercept_s_prior(binary):
+    X, y = binary
+    X, y = np.vstack([X, -X]), np.append(y, 1 - y)  # symmetric: the intercept is zero
+    clf = SBLClassifier("newton", warm_start=True, max_iter=5).fit(X, y)
+    assert clf.intercept_alpha_[0] == np.inf  # pruned
+    clf.set_params(intercept_prior="flat").fit(X, y)
+    assert clf.intercept_alpha_[0] == 0.0
+    assert (clf.alpha_ > 0.0).all()
+    clf.set_params(intercept_prior="ard").fit(X, y)
+    assert clf.intercept_alpha_[0] > 0.0
+
+
+@quiet
 def test_warm_start_with_other_classes_is_refused(binary):
     X, y = binary
     clf = SBLClassifier("newton", warm_start=True).fit(X, y)

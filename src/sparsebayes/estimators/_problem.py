@@ -110,10 +110,10 @@ def fit_problem(
         design = WithIntercept(design, n_features)
     if start is None:
         alpha, w = np.full(design.shape[1], settings.init_alpha), np.zeros(design.shape[1])
+        if flat_intercept:
+            alpha[-1] = 0.0
     else:
-        design, alpha, w = _continue(design, scale, start, settings.fit_intercept)
-    if flat_intercept:
-        alpha[-1] = 0.0
+        design, alpha, w = _continue(design, scale, start, settings)
     loop = recipe.outer_loop(settings)
     # The loop alone is to hold these, so that what it prunes is freed.
     owned: list[Any] = [w, alpha, design]
@@ -167,16 +167,22 @@ def _in_users_units(columns: IntVector, w: Vector, alpha: Vector, scale: ColumnS
 
 
 def _continue(
-    design: Design, scale: ColumnScale, start: Start, fit_intercept: bool
+    design: Design, scale: ColumnScale, start: Start, settings: Settings
 ) -> tuple[Design, Vector, Vector]:
-    """The state of an earlier fit: its columns alone, with their weights and precisions."""
+    """The state of an earlier fit: its columns alone, with their weights and precisions.
+
+    The intercept's prior is that of the settings, which may have changed since.
+    """
     n_features = len(scale.exponent)
     alpha, w = np.full(n_features + 1, np.inf), np.zeros(n_features + 1)
     alpha[start.columns] = scale.scaled_precisions(start.alpha, start.columns)
     w[start.columns] = scale.weights(start.coef, start.columns)
-    if fit_intercept:
-        shift = scale.intercept_shift(start.coef, start.columns)
-        alpha[n_features], w[n_features] = start.intercept_alpha, start.intercept + shift
+    if settings.fit_intercept:
+        w[n_features] = start.intercept + scale.intercept_shift(start.coef, start.columns)
+        if settings.intercept_prior == "flat":
+            alpha[n_features] = 0.0
+        else:
+            alpha[n_features] = start.intercept_alpha or settings.init_alpha
     keep = np.isfinite(alpha[design.columns])
     design = design if keep.all() else design.take(keep)
     return design, alpha[design.columns], w[design.columns]
