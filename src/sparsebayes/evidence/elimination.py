@@ -28,7 +28,8 @@ from sparsebayes.evidence.selection import LargestEvidence, LeaveOneOut, Selecti
 from sparsebayes.map_solvers import MapResult, MapSolver, admit
 from sparsebayes.objective import Objective
 
-# Of the weights, at each step: fewer where each step ranks them by the exact posterior.
+# Of the weights, at each step: fewer where each step ranks them by the exact posterior. 0.1 and 0.2 were
+# compared there, on the same four sets as in selection.py, and differed little.
 DROPPED_SHARE = 0.3
 DROPPED_SHARE_EXACT = 0.1
 # The variance of the standard logistic distribution: a prior as wide as the noise it competes with.

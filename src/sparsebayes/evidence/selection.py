@@ -13,7 +13,8 @@ from sparsebayes.curvature import CholeskyCurvature
 from sparsebayes.map_solvers import MapResult
 from sparsebayes.objective import Objective
 
-# Losses that differ by less than this many standard errors of their difference are a tie.
+# Losses that differ by less than this many standard errors of their difference are a tie. 0, 1/4, 1/2 and 1
+# were compared on iris, wine, breast cancer and digits together: more is more accurate and less sparse.
 TIE = 0.5
 # Beyond this many rows a standard error is too small to matter, and losses are not kept.
 MAX_ROWS_FOR_TIES = 1 << 17
