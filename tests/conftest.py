@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
-from sklearn.datasets import load_svmlight_file
 
 settings.register_profile("ci", max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("long", parent=settings.get_profile("ci"), max_examples=1000)
@@ -22,8 +20,6 @@ def rng():
 
 @pytest.fixture(scope="session")
 def data_set():
-    """Reads ``NAME.svm.bz2`` from the folder that SPARSEBAYES_DATA names."""
-    folder = os.environ.get("SPARSEBAYES_DATA")
-    if folder is None:
+    """For tests that need the data sets of the paper; ``benchmarks.common.load`` reads them."""
+    if "SPARSEBAYES_DATA" not in os.environ:
         pytest.skip("SPARSEBAYES_DATA is not set: the data sets of the paper are not at hand")
-    return lambda name: load_svmlight_file(Path(folder) / f"{name}.svm.bz2")

@@ -55,10 +55,10 @@ def test_hessian_by_differences_of_the_gradient(weighted, sparse):
         ]
     )
     point = objective.at(w)
-    np.testing.assert_allclose(objective.hess(point), differences, rtol=1e-7, atol=1e-7)
+    np.testing.assert_allclose(objective.hess(point.margins), differences, rtol=1e-7, atol=1e-7)
     np.testing.assert_allclose(objective.hess_diag(point.margins), np.diag(differences), rtol=1e-7)
     v = np.random.default_rng(5).normal(size=len(w))
-    np.testing.assert_allclose(objective.hess_vec(point, v), differences @ v, rtol=1e-6)
+    np.testing.assert_allclose(objective.hess_vec(point.margins, v), differences @ v, rtol=1e-6)
 
 
 @CASES

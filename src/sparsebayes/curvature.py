@@ -45,7 +45,3 @@ class CholeskyCurvature:
             return np.zeros(len(rows))
         whitened, _ = lapack.dtrtrs(self._upper, rows.T, trans=1)
         return np.asarray(np.square(whitened).sum(axis=0))
-
-    def logdet(self) -> float:
-        """log det H = -log det Sigma."""
-        return 2.0 * float(np.log(np.diagonal(self._upper)).sum())

@@ -135,12 +135,12 @@ class Objective:
     def hess_diag(self, margins: Vector) -> Vector:
         return self.design.sq_rmatvec(self.beta(margins)) + self.alpha
 
-    def hess_vec(self, point: Point, v: Vector) -> Vector:
-        product = self.beta(point.margins) * self.design.matvec(v)
+    def hess_vec(self, margins: Vector, v: Vector) -> Vector:
+        product = self.beta(margins) * self.design.matvec(v)
         return self.design.rmatvec(product) + self.alpha * v
 
-    def hess(self, point: Point) -> Matrix:
-        hessian = self.design.gram(self.beta(point.margins))
+    def hess(self, margins: Vector) -> Matrix:
+        hessian = self.design.gram(self.beta(margins))
         hessian[np.diag_indices_from(hessian)] += self.alpha
         return hessian
 

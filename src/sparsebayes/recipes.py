@@ -125,7 +125,7 @@ RECIPES: dict[str, Recipe] = {
         map_limit_is_normal=False,
     ),
     # Ours: one learned scale, the Hessian diagonal until few weights are left, then the full inverse.
-    # Its start is that scale's reference, and a common factor of X is absorbed by it.
+    # A common factor of X is absorbed by that scale, and init_alpha only marks a prior as proper.
     "auto": Recipe(
         outer_loop=exact_once_small,
         map_tol=1e-8,

@@ -1,6 +1,6 @@
 """How X is touched: the only layer that knows how a matrix is stored."""
 
-from sparsebayes.design.base import ColumnScale, Design, ScaleName, as_design
+from sparsebayes.design.base import ColumnScale, Design, ScaleName, as_design, row_shares
 from sparsebayes.design.intercept import WithIntercept
 from sparsebayes.design.meter import Meter, Metered
 
@@ -12,4 +12,5 @@ __all__ = [
     "ScaleName",
     "WithIntercept",
     "as_design",
+    "row_shares",
 ]

@@ -113,6 +113,11 @@ class ColumnScale:
         return float(coefficients @ self.offset[columns])
 
 
+def row_shares(n_rows: int, weight: Vector | None) -> Vector:
+    """What each row counts in a mean over rows."""
+    return np.full(n_rows, 1.0 / n_rows) if weight is None else weight / weight.sum()
+
+
 def as_design(
     X: Any,
     *,
@@ -145,7 +150,7 @@ def as_design(
     if np.abs(peaks).max() > SAFE_EXPONENT:
         exponent[storage.columns] = peaks
         storage = storage.shifted(peaks)
-    share = np.full(n_rows, 1.0 / n_rows) if weight is None else weight / weight.sum()
+    share = row_shares(n_rows, weight)
     if centre and isinstance(storage, DenseDesign):
         storage, means = storage.centred(share)
         offset[storage.columns] = np.ldexp(means, exponent[storage.columns])

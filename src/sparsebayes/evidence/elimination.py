@@ -21,7 +21,7 @@ import numpy as np
 from sparsebayes import ard
 from sparsebayes._typing import IntVector, Mask, Vector
 from sparsebayes.curvature import CholeskyCurvature
-from sparsebayes.design import Design, Meter, Metered
+from sparsebayes.design import Design, Meter, Metered, row_shares
 from sparsebayes.evidence.fit import Fit, FitStatus, Record, State
 from sparsebayes.evidence.recording import Stopwatch, make_record
 from sparsebayes.evidence.selection import LargestEvidence, LeaveOneOut, Selection
@@ -207,8 +207,7 @@ def centred_energy(design: Design, weight: Vector | None, flat_intercept: bool) 
     With a flat intercept (the last column) a constant column has nothing to add; without one,
     energies are taken about zero.
     """
-    n_rows = design.shape[0]
-    share = np.full(n_rows, 1.0 / n_rows) if weight is None else weight / weight.sum()
+    share = row_shares(design.shape[0], weight)
     energy = design.sq_rmatvec(share)
     if not flat_intercept:
         return energy, energy > 0.0

@@ -32,7 +32,7 @@ class NewtonSolver:
 
     def solve(self, objective: Objective, w0: Vector) -> MapResult:
         point, gradient, target = start(objective, w0, self.tol)
-        upper = cholesky(objective.hess(point))
+        upper = cholesky(objective.hess(point.margins))
         status = MapStatus.MAX_ITER
         m = 0
         while norm(gradient) > target and m < self.max_iter:
@@ -43,7 +43,7 @@ class NewtonSolver:
                 status = MapStatus.STALLED
                 break
             point, gradient = ray.step(trial)
-            upper = cholesky(objective.hess(point))
+            upper = cholesky(objective.hess(point.margins))
             m += 1
         gradient_norm = norm(gradient)
         if gradient_norm <= target:

@@ -10,7 +10,7 @@ from sparsebayes._typing import Vector
 from sparsebayes.curvature import DiagonalCurvature
 from sparsebayes.map_solvers.base import MapResult, MapStatus, norm, start
 from sparsebayes.map_solvers.linesearch import strong_wolfe
-from sparsebayes.objective import Objective, Point
+from sparsebayes.objective import Objective
 
 MAX_CG_STEPS = 100
 
@@ -36,7 +36,7 @@ class NewtonCGSolver:
         m = 0
         while gradient_norm > target and m < self.max_iter:
             forcing = min(0.5, float(np.sqrt(gradient_norm / (target / self.tol))))
-            p = self._direction(objective, point, gradient, forcing * gradient_norm)
+            p = self._direction(objective, point.margins, gradient, forcing * gradient_norm)
             ray = objective.along(point, p, float(gradient @ p))
             trial = strong_wolfe(ray, first=1.0).trial
             if trial.eta == 0.0:
@@ -50,16 +50,16 @@ class NewtonCGSolver:
         curvature = DiagonalCurvature(objective.hess_diag(point.margins))
         return MapResult(point.w, point.margins, point.value, gradient_norm, curvature, m, status)
 
-    def _direction(self, objective: Objective, point: Point, gradient: Vector, tol: float) -> Vector:
+    def _direction(self, objective: Objective, margins: Vector, gradient: Vector, tol: float) -> Vector:
         """H p = -gradient by preconditioned conjugate gradients, to a residual of ``tol``."""
-        preconditioner = objective.hess_diag(point.margins)
+        preconditioner = objective.hess_diag(margins)
         p = np.zeros_like(gradient)
         residual = -gradient
         z = residual / preconditioner
         direction = z
         rho = float(residual @ z)
         for _ in range(MAX_CG_STEPS):
-            product = objective.hess_vec(point, direction)
+            product = objective.hess_vec(margins, direction)
             step = rho / float(direction @ product)
             p += step * direction
             residual -= step * product
