@@ -15,13 +15,15 @@ ROOT = Path(sparsebayes.__file__).parent
 LAYERS = [
     "_typing",
     "_checks",
+    "kernels",
     "link",
     "design",
     "objective curvature",
     "map_solvers",
     "ard",
-    "evidence",
+    "evidence posterior",
     "recipes",
+    "basis",
     "multiclass",
     "estimators",
 ]

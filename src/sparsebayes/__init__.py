@@ -1,7 +1,7 @@
 """Sparse Bayesian classification: small, probabilistic models without hyperparameters."""
 
-from sparsebayes.estimators import Progress, SBLClassifier
+from sparsebayes.estimators import Progress, RVMClassifier, SBELMClassifier, SBLClassifier
 
 __version__ = "0.1.0"
 
-__all__ = ["Progress", "SBLClassifier", "__version__"]
+__all__ = ["Progress", "RVMClassifier", "SBELMClassifier", "SBLClassifier", "__version__"]

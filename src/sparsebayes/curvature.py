@@ -39,6 +39,13 @@ class CholeskyCurvature:
         inverse, _ = lapack.dtrtri(self._upper)
         return np.asarray(np.square(np.triu(inverse)).sum(axis=1))
 
+    def covariance(self) -> Matrix:
+        """Sigma itself."""
+        if not len(self._upper):
+            return np.empty((0, 0))
+        upper_half, _ = lapack.dpotri(self._upper)
+        return np.asarray(np.triu(upper_half) + np.triu(upper_half, 1).T)
+
     def variance(self, rows: Matrix) -> Vector:
         """x^T Sigma x for each row x: the posterior variance of its margin."""
         if not len(self._upper):

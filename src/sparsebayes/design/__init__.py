@@ -1,16 +1,23 @@
 """How X is touched: the only layer that knows how a matrix is stored."""
 
 from sparsebayes.design.base import ColumnScale, Design, ScaleName, as_design, row_shares
+from sparsebayes.design.computed import ComputedDesign
+from sparsebayes.design.dense import row_slices
 from sparsebayes.design.intercept import WithIntercept
 from sparsebayes.design.meter import Meter, Metered
+from sparsebayes.design.threads import Threads, automatic_count
 
 __all__ = [
     "ColumnScale",
+    "ComputedDesign",
     "Design",
     "Meter",
     "Metered",
     "ScaleName",
+    "Threads",
     "WithIntercept",
     "as_design",
+    "automatic_count",
     "row_shares",
+    "row_slices",
 ]

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from sparsebayes._typing import AnyArray, IntVector, Mask, Matrix, Vector
+from sparsebayes.design.computed import ComputedDesign
 from sparsebayes.design.dense import DenseDesign
 from sparsebayes.design.sparse import SparseDesign
 from sparsebayes.design.threads import Threads, automatic_count
@@ -126,15 +127,17 @@ def as_design(
     weight: Vector | None = None,
     threads: int | None = 1,
 ) -> tuple[Storage, ColumnScale]:
-    """The design of a dense array or a scipy sparse matrix, without its empty columns.
+    """The design of a dense array or a scipy sparse matrix, without its empty columns; or a computed one.
 
     ``scale="columns"`` divides each column by its root mean square (weighted by ``weight``),
-    ``"common"`` divides all of X by the root mean square length of a row. With ``centre``, a dense X
-    is centred first, and its constant columns are left out too; a sparse one stays as it is, and is worked
+    ``"common"`` divides all of X by the root mean square length of a row. With ``centre``, X is
+    centred first, and its constant columns are left out too; a sparse one stays as it is, and is worked
     on by so many ``threads``, or, if None, by as many as its size is worth.
     """
     storage: Storage
-    if sp.issparse(X):
+    if isinstance(X, ComputedDesign):
+        storage = X
+    elif sp.issparse(X):
         storage = SparseDesign.from_matrix(X, Threads(automatic_count(X.nnz) if threads is None else threads))
     else:
         storage = DenseDesign.from_array(np.asarray(X))
@@ -151,7 +154,7 @@ def as_design(
         exponent[storage.columns] = peaks
         storage = storage.shifted(peaks)
     share = row_shares(n_rows, weight)
-    if centre and isinstance(storage, DenseDesign):
+    if centre and not isinstance(storage, SparseDesign):
         storage, means = storage.centred(share)
         offset[storage.columns] = np.ldexp(means, exponent[storage.columns])
     mean_squares = storage.sq_rmatvec(share)

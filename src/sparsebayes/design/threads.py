@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from typing import Any
+
+from threadpoolctl import ThreadpoolController
 
 # Nonzeros of a matrix that no cache holds: 200 MB. From there on products wait for memory, and a second
 # core has its own share of that; before, threads are left to the caller, who may have better use for them.
@@ -35,5 +38,15 @@ class Threads:
         columns = [list(each) for each in blocks]
         if self.count == 1 or len(columns[0]) <= 1:
             return [function(*each) for each in zip(*columns, strict=True)]
-        with ThreadPoolExecutor(min(self.count, len(columns[0]))) as pool:
+        # A thread that calls BLAS is not to start others.
+        with (
+            _thread_pools().limit(limits=1, user_api="blas"),
+            ThreadPoolExecutor(min(self.count, len(columns[0]))) as pool,
+        ):
             return list(pool.map(function, *columns))
+
+
+@cache
+def _thread_pools() -> Any:
+    """The libraries with threads of their own; finding them takes longer than telling them."""
+    return ThreadpoolController()

@@ -18,15 +18,21 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from threadpoolctl import threadpool_limits
 
 from sparsebayes import _checks, multiclass
-from sparsebayes.estimators._problem import Progress, Solution, Start, fit_problem
-from sparsebayes.recipes import RECIPES, Settings
+from sparsebayes.basis import Basis
+from sparsebayes.estimators._problem import Progress, Solution, Start, evaluated, fit_problem, margins
+from sparsebayes.posterior import moderated
+from sparsebayes.recipes import RECIPES, Settings, recipe
 
 # Elements of a dense matrix that one core works through as fast as two.
 SMALL_MATRIX = 1 << 20
 
 
 class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
-    """Fit and predict for a linear model of X, given the subclass's parameters."""
+    """Fit and predict for a linear model in a basis, which the subclass chooses and stores."""
+
+    # What the subclass says: whether columns are the features themselves, and how many entries of a matrix of
+    # functions may be held in memory.
+    _given_features: ClassVar[bool] = True
 
     _parameter_constraints: ClassVar[dict] = {
         "solver": [StrOptions(set(RECIPES))],
@@ -39,8 +45,8 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
         "map_max_iter": [Interval(Integral, 1, None, closed="left")],
         "fit_intercept": ["boolean"],
         "intercept_prior": [StrOptions({"auto", "ard", "flat"})],
-        "scale": [StrOptions({"auto", "columns", "none"})],
         "multi_class": [StrOptions({"ovo", "ovr"})],
+        "proba": [StrOptions({"mode", "moderated"})],
         "class_weight": [StrOptions({"balanced"}), dict, None],
         "warm_start": ["boolean"],
         "callbacks": ["array-like", None],
@@ -78,12 +84,13 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
         with np.errstate(over="ignore"):
             if not np.isfinite(weight.sum()):
                 raise ValueError("The sum of sample_weight is too large: divide it by a constant.")
-        used = weight > 0.0
-        if not used.all():
+        used = np.flatnonzero(weight > 0.0)
+        everything = X
+        if len(used) < len(weight):
             X, y, weight = X[used], y[used], weight[used]
         classes, codes = np.unique(y, return_inverse=True)
         if len(classes) < 2:
-            after = "" if used.all() else " after removing zero-weight samples"
+            after = "" if X is everything else " after removing zero-weight samples"
             raise ValueError(
                 f"{type(self).__name__} needs samples of at least 2 classes; the data contains only "
                 f"one class{after}: {classes.tolist()}"
@@ -92,14 +99,37 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
 
         problems = multiclass.decompose(codes, len(classes), self.multi_class)
         starts = self._starts(classes, X.shape[1], len(problems))
-        if len(problems) > 1 and sp.issparse(X):
+        if sp.issparse(X) and (len(problems) > 1 or not self._given_features):
             X = X.tocsr()
-        solutions = self._fit_problems(X, weight, classes, problems, starts)
+        if starts[0] is None:
+            bases = self._bases(X, codes, weight, used, problems)
+        else:
+            bases = [self._basis] * len(problems)
+        solutions = self._fit_problems(X, weight, classes, problems, bases, starts)
         self.classes_ = classes
         self._scheme = self.multi_class
-        self._keep(solutions, X.shape[1], X.dtype)
+        self._n_features_last = X.shape[1]
+        self._keep(solutions, X.dtype)
         self._warn(solutions)
         return self
+
+    def _bases(self, X, codes, weight, numbers, problems) -> list[Basis]:
+        """The basis of each problem, over the rows of X, which the user knows by ``numbers``."""
+        raise NotImplementedError
+
+    @property
+    def _basis(self) -> Basis:
+        """The functions that the columns of ``sparse_coef_`` stand for."""
+        raise NotImplementedError
+
+    def _keep_basis(self, bases: list[Basis]):
+        """Store what the problems kept, once; returns the numbers of ``sparse_coef_``'s columns."""
+        raise NotImplementedError
+
+    @property
+    def _max_held(self) -> int | None:
+        """Entries of a matrix of basis functions that may be held in memory; None for the user's own X."""
+        return None
 
     def _validated(self, X, y):
         name = type(self).__name__
@@ -115,56 +145,63 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
         _checks.check_finite(X, name)
         return X, y
 
-    def _settings(self, n_rows, n_features):
-        recipe = RECIPES[self.solver]
+    def _settings(self, n_rows, n_columns):
+        taken = recipe(self.solver, self._given_features)
 
         def own(value, default):
             return default if value == "auto" else value
 
-        scale = own(self.scale, recipe.scale(n_rows, n_features))
+        scale = own(getattr(self, "scale", "auto"), taken.scale(n_rows, n_columns))
         return Settings(
+            solver=self.solver,
+            given_features=self._given_features,
             tol=self.tol,
             max_iter=self.max_iter,
-            init_alpha=own(self.init_alpha, recipe.init_alpha),
+            init_alpha=own(self.init_alpha, taken.init_alpha),
             alpha_max=self.alpha_max,
             gamma_floor=self.gamma_floor,
-            map_tol=own(self.map_tol, recipe.map_tol),
+            map_tol=own(self.map_tol, taken.map_tol),
             map_max_iter=self.map_max_iter,
             fit_intercept=self.fit_intercept,
-            intercept_prior=own(self.intercept_prior, recipe.intercept_prior),
-            scale=recipe.scale_if_none if scale == "none" else scale,
+            intercept_prior=own(self.intercept_prior, taken.intercept_prior),
+            scale=taken.scale_if_none if scale == "none" else scale,
+            max_held=self._max_held,
         )
 
-    def _fit_problems(self, X, weight, classes, problems, starts):
+    def _fit_problems(self, X, weight, classes, problems, bases, starts):
         """All binary problems: the pairs in parallel, or one problem with threads over blocks."""
         n_jobs = effective_n_jobs(self.n_jobs)
         n_threads = None if self.n_jobs is None and n_jobs == 1 else n_jobs
         unweighted = np.all(weight == 1.0)
 
-        def job(problem, start):
+        def job(problem, basis, start):
             part = X if isinstance(problem.rows, slice) else X[problem.rows]
             return delayed(fit_problem)(
                 part,
+                basis,
                 problem.labels,
                 None if unweighted else weight[problem.rows],
-                self.solver,
-                self._settings(*part.shape),
+                self._settings(part.shape[0], len(basis.numbers)),
                 start,
                 n_threads if len(problems) == 1 else 1,
-                self._callback(classes, problem),
+                self._watcher(classes, problem, basis),
             )
 
         # Callbacks are the caller's objects: they must be called in the caller's process.
         shared = "sharedmem" if self.callbacks is not None else None
-        jobs = (job(problem, start) for problem, start in zip(problems, starts, strict=True))
-        with _blas_threads(X, len(problems)):
+        jobs = (job(*each) for each in zip(problems, bases, starts, strict=True))
+        largest = max(
+            len(problem.labels) * len(basis.numbers) for problem, basis in zip(problems, bases, strict=True)
+        )
+        with _blas_threads(sp.issparse(X) and self._given_features, largest):
             return Parallel(n_jobs=1 if len(problems) == 1 else n_jobs, require=shared)(jobs)
 
-    def _callback(self, classes, problem):
+    def _watcher(self, classes, problem, basis):
         negative = None if problem.negative is None else classes[problem.negative]
         return _Watcher(
             type(self).__name__,
             (negative, classes[problem.positive]),
+            basis,
             len(classes) > 2,
             self.verbose,
             [] if self.callbacks is None else list(self.callbacks),
@@ -175,7 +212,7 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
         if not (self.warm_start and hasattr(self, "sparse_coef_")):
             return [None] * n_problems
         now = (classes.tolist(), n_features, self.multi_class)
-        last = (self.classes_.tolist(), self.sparse_coef_.shape[1], self._scheme)
+        last = (self.classes_.tolist(), self._n_features_last, self._scheme)
         if now != last:
             raise ValueError(
                 f"{type(self).__name__}(warm_start=True) goes on from its last fit, which had classes "
@@ -198,16 +235,21 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
             )
         ]
 
-    def _keep(self, solutions: list[Solution], n_features: int, dtype) -> None:
+    def _keep(self, solutions: list[Solution], dtype) -> None:
+        names = self._keep_basis([solution.basis for solution in solutions])
+
         def stacked(values):
             sizes = [len(solution.columns) for solution in solutions]
             indptr = np.concatenate([[0], np.cumsum(sizes)])
-            indices = np.concatenate([solution.columns for solution in solutions])
-            shape = (len(solutions), n_features)
+            numbers = np.concatenate([solution.basis.numbers for solution in solutions])
+            indices = np.searchsorted(names, numbers)
+            shape = (len(solutions), len(names))
             return sp.csr_matrix((np.concatenate(values), indices, indptr), shape=shape)
 
         self.sparse_coef_ = stacked([solution.coef.astype(dtype) for solution in solutions])
         self._sparse_alpha = stacked([solution.alpha for solution in solutions])
+        self._sparse_std = stacked([solution.posterior.std.astype(dtype) for solution in solutions])
+        self._posteriors = [s.posterior for s in solutions] if self.proba == "moderated" else None
         self.intercept_ = np.array([solution.intercept for solution in solutions], dtype=dtype)
         self.intercept_alpha_ = np.array([solution.intercept_alpha for solution in solutions])
         self.n_relevant_ = np.array([len(solution.columns) for solution in solutions])
@@ -240,8 +282,41 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
         alpha[rows, self._sparse_alpha.indices] = self._sparse_alpha.data
         return alpha
 
-    def _margins(self, X):
+    @property
+    def coef_std_(self):
+        """Posterior standard deviations of the weights, zero where pruned."""
         check_is_fitted(self)
+        return self._sparse_std.toarray()
+
+    def _margins(self, X):
+        """Of each problem, moderated if that was asked for; and the precision of X."""
+        check_is_fitted(self)
+        X = self._validated_for_prediction(X)
+        used = np.unique(self.sparse_coef_.indices)
+        basis, coef = self._basis, self.sparse_coef_
+        if len(used) < coef.shape[1]:
+            basis, coef = basis.kept(used), coef[:, used]
+        if self.proba == "mode":
+            return margins(basis, coef.toarray().T, self.intercept_.astype(np.float64), X), X.dtype
+        return self._moderated_margins(basis, coef, X), X.dtype
+
+    def _moderated_margins(self, basis, coef, X):
+        if self._posteriors is None:
+            raise ValueError(
+                f"This {type(self).__name__} was fitted with proba='mode', and has not kept what "
+                "proba='moderated' needs: fit it again."
+            )
+        out = np.empty((X.shape[0], coef.shape[0]))
+        for rows, values in evaluated(basis, X):
+            for k, posterior in enumerate(self._posteriors):
+                weights = coef[[k]]
+                columns = values[:, weights.indices]
+                columns = columns.toarray() if sp.issparse(columns) else columns
+                at_mode = columns @ weights.data.astype(np.float64) + float(self.intercept_[k])
+                out[rows, k] = moderated(at_mode, posterior.variance(columns))
+        return out
+
+    def _validated_for_prediction(self, X):
         name = type(self).__name__
         _checks.check_structure(X, name)
         X = validate_data(
@@ -253,15 +328,11 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
             reset=False,
         )
         _checks.check_finite(X, name)
-        used = np.unique(self.sparse_coef_.indices)
-        if len(used) < X.shape[1]:
-            X = X[:, used]
-        coef = self.sparse_coef_[:, used].toarray().astype(np.float64)
-        return X.astype(np.float64, copy=False) @ coef.T + self.intercept_, X.dtype
+        return X
 
     def _log_probabilities(self, X):
-        margins, dtype = self._margins(X)
-        return multiclass.log_probabilities(margins, len(self.classes_), self._scheme), dtype
+        z, dtype = self._margins(X)
+        return multiclass.log_probabilities(z, len(self.classes_), self._scheme), dtype
 
     def decision_function(self, X):
         """Margins for two classes, log probabilities for more: their argmax is the prediction.
@@ -279,8 +350,8 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
         if len(getattr(self, "classes_", ())) != 2:
             log_p, dtype = self._log_probabilities(X)
             return log_p.astype(dtype, copy=False)
-        margins, dtype = self._margins(X)
-        return margins[:, 0].astype(dtype, copy=False)
+        z, dtype = self._margins(X)
+        return z[:, 0].astype(dtype, copy=False)
 
     def predict(self, X):
         """The most probable label of each row.
@@ -337,21 +408,22 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
         return log_p
 
 
-def _blas_threads(X, n_problems):
+def _blas_threads(sparse, n_entries):
     """One BLAS thread where waking the others costs more than they save.
 
     A sparse matrix leaves BLAS nothing but short vectors; a small one is done by one core sooner.
     """
-    alone = sp.issparse(X) or X.size / n_problems < SMALL_MATRIX
+    alone = sparse or n_entries < SMALL_MATRIX
     return threadpool_limits(1, "blas") if alone else nullcontext()
 
 
 class _Watcher:
     """Prints progress and calls the user's callbacks, for one binary problem."""
 
-    def __init__(self, name, labels, many, verbose, callbacks):
+    def __init__(self, name, labels, basis, many, verbose, callbacks):
         self.name = name
         self.labels = labels
+        self.basis = basis
         self.many = many
         self.verbose = verbose
         self.callbacks = callbacks
@@ -367,6 +439,6 @@ class _Watcher:
                 f"objective {record['objective']:.6g}, {self.seconds:.1f} s",
                 flush=True,
             )
-        progress = Progress(state, scale, self.labels)
+        progress = Progress(state, scale, self.basis, self.labels)
         answers = [callback(progress) for callback in self.callbacks]
         return any(isinstance(answer, bool | np.bool_) and answer for answer in answers)

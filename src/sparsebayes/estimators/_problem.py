@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,15 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from sparsebayes._typing import IntVector, Vector
-from sparsebayes.design import ColumnScale, Design, WithIntercept, as_design
+from sparsebayes._typing import AnyArray, IntVector, Vector
+from sparsebayes.basis import Basis, IdentityBasis, as_matrix
+from sparsebayes.design import ColumnScale, Design, WithIntercept, as_design, row_slices
 from sparsebayes.evidence import FitStatus, Record, State
-from sparsebayes.recipes import RECIPES, Recipe, Settings
+from sparsebayes.posterior import Posterior, laplace
+from sparsebayes.recipes import Recipe, Settings, recipe
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Where an earlier fit ended: the kept columns, in the caller's units."""
+    """Where an earlier fit ended: the kept functions of the basis by position, in the caller's units."""
 
     columns: IntVector
     coef: Vector
@@ -31,6 +33,8 @@ class Start:
 class Solution(Start):
     """What a binary problem came to; ``complaint`` is what the user is to be warned of."""
 
+    basis: Basis  # of the kept functions alone
+    posterior: Posterior
     history: list[Record]
     n_iter: int
     status: str
@@ -48,9 +52,10 @@ class Progress:
         The iteration's entry in ``history_``.
     """
 
-    def __init__(self, state: State, scale: ColumnScale, classes: tuple[Any, Any]) -> None:
+    def __init__(self, state: State, scale: ColumnScale, basis: Basis, classes: tuple[Any, Any]) -> None:
         self._state = state
         self._scale = scale
+        self._basis = basis
         self.classes = classes
 
     @property
@@ -71,8 +76,8 @@ class Progress:
 
     @property
     def features(self) -> IntVector:
-        """Indices of the features still in the model."""
-        return self._start.columns
+        """What is still in the model: indices of features, training rows or hidden nodes."""
+        return self._basis.numbers[self._start.columns]
 
     @property
     def coef(self) -> Vector:
@@ -83,38 +88,44 @@ class Progress:
     def intercept(self) -> float:
         return self._start.intercept
 
+    def decision_function(self, X: Any) -> Vector:
+        """Margins of this binary problem at the rows of X, an array or a CSR matrix."""
+        return margins(self._basis.kept(self._start.columns), self.coef, self.intercept, X)
+
 
 def fit_problem(
     X: Any,
+    basis: Basis,
     labels: Vector,
     weight: Vector | None,
-    solver: str,
     settings: Settings,
     start: Start | None,
     n_threads: int | None,
     callback: Callable[[State, ColumnScale], bool],
 ) -> Solution:
     """Build the design, run the outer loop, translate back."""
-    n_features = X.shape[1]
-    design: Design
     flat_intercept = settings.fit_intercept and settings.intercept_prior == "flat"
-    recipe = RECIPES[solver]
+    taken = recipe(settings.solver, settings.given_features)
+    matrix = as_matrix(basis, X, settings.max_held, n_threads)
+    dtype, n_functions = X.dtype, matrix.shape[1]
+    design: Design
     design, scale = as_design(
-        X,
+        matrix,
         scale=settings.scale,
-        centre=recipe.centre and flat_intercept,
+        centre=taken.centre and flat_intercept,
         weight=weight,
         threads=n_threads,
     )
+    del matrix
     if settings.fit_intercept:
-        design = WithIntercept(design, n_features)
+        design = WithIntercept(design, n_functions)
     if start is None:
         alpha, w = np.full(design.shape[1], settings.init_alpha), np.zeros(design.shape[1])
         if flat_intercept:
             alpha[-1] = 0.0
     else:
         design, alpha, w = _continue(design, scale, start, settings)
-    loop = recipe.outer_loop(settings)
+    loop = taken.outer_loop(settings)
     # The loop alone is to hold these, so that what it prunes is freed.
     owned: list[Any] = [w, alpha, design]
     del w, alpha, design
@@ -123,8 +134,9 @@ def fit_problem(
         fit = loop.run(
             owned.pop(), labels, owned.pop(), owned.pop(), weight, lambda state: callback(state, scale)
         )
+        posterior = laplace(fit.design, fit.w, fit.alpha, labels, weight, scale)
     ended = _in_users_units(fit.active, fit.w, fit.alpha, scale)
-    _refuse_overflow(ended, X.dtype)
+    _refuse_overflow(ended, dtype)
     intercept, intercept_alpha, status = ended.intercept, ended.intercept_alpha, fit.status
     if not len(ended.columns):
         status = FitStatus.ALL_PRUNED
@@ -136,11 +148,29 @@ def fit_problem(
         ended.alpha,
         intercept,
         intercept_alpha,
+        basis.kept(ended.columns),
+        posterior,
         fit.history,
         fit.n_iter,
-        f"{recipe.label}: {status.value}",
-        _complaint(status, fit.history[-1], recipe),
+        f"{taken.label}: {status.value}",
+        _complaint(status, fit.history[-1], taken),
     )
+
+
+def margins(basis: Basis, coef: AnyArray, intercept: float | Vector, X: Any) -> Vector:
+    """The basis's functions at the rows of X, times ``coef``, a vector or a column a problem."""
+    coef = coef.astype(np.float64, copy=False)
+    out = np.empty((X.shape[0], *coef.shape[1:]))
+    for rows, values in evaluated(basis, X):
+        out[rows] = values @ coef
+    return out + intercept
+
+
+def evaluated(basis: Basis, X: Any) -> Iterator[tuple[slice, Any]]:
+    """The basis's functions at the rows of X in double precision: in blocks, where they are computed."""
+    given = isinstance(basis, IdentityBasis)
+    for rows in [slice(None)] if given else row_slices((X.shape[0], len(basis.numbers))):
+        yield rows, basis.transform(X[rows]).astype(np.float64, copy=False)
 
 
 def log_odds(labels: Vector, weight: Vector | None) -> float:

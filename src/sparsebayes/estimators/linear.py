@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import StrOptions
+
+from sparsebayes.basis import IdentityBasis
 from sparsebayes.estimators._base import SparseBayesClassifier
 
 
@@ -113,6 +119,11 @@ class SBLClassifier(SparseBayesClassifier):
     (2, 2)
     """
 
+    _parameter_constraints: ClassVar[dict] = {
+        **SparseBayesClassifier._parameter_constraints,
+        "scale": [StrOptions({"auto", "columns", "none"})],
+    }
+
     def __init__(
         self,
         solver="auto",
@@ -128,6 +139,7 @@ class SBLClassifier(SparseBayesClassifier):
         intercept_prior="auto",
         scale="auto",
         multi_class="ovo",
+        proba="mode",
         class_weight=None,
         warm_start=False,
         callbacks=None,
@@ -147,9 +159,20 @@ class SBLClassifier(SparseBayesClassifier):
         self.intercept_prior = intercept_prior
         self.scale = scale
         self.multi_class = multi_class
+        self.proba = proba
         self.class_weight = class_weight
         self.warm_start = warm_start
         self.callbacks = callbacks
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+
+    def _bases(self, X, codes, weight, numbers, problems):
+        return [IdentityBasis(X.shape[1])] * len(problems)
+
+    @property
+    def _basis(self):
+        return IdentityBasis(self.sparse_coef_.shape[1])
+
+    def _keep_basis(self, bases):
+        return np.arange(bases[0].n_columns)

@@ -170,7 +170,7 @@ class EliminationLoop:
         if not chosen.n_proper:
             status = FitStatus.ALL_PRUNED
         alpha = solved.objective.alpha
-        return Fit(solved.mode.w, alpha, chosen.design.columns, history, n_iter, status)
+        return Fit(solved.mode.w, alpha, chosen.design, history, n_iter, status)
 
     def _candidates(
         self, design: Design, w: Vector, weight: Vector | None, flat_intercept: bool

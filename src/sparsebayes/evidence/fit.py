@@ -7,6 +7,7 @@ from enum import Enum
 from typing import TypedDict
 
 from sparsebayes._typing import IntVector, Vector
+from sparsebayes.design import Design
 
 
 class FitStatus(Enum):
@@ -50,7 +51,12 @@ class State:
 class Fit:
     w: Vector
     alpha: Vector
-    active: IntVector  # the caller's columns, the intercept being one past the last feature
+    design: Design  # of the columns that are left
     history: list[Record]
     n_iter: int  # records may be one more: elimination adds its final solve
     status: FitStatus
+
+    @property
+    def active(self) -> IntVector:
+        """The caller's columns, the intercept being one past the last feature."""
+        return self.design.columns

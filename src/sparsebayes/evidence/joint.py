@@ -18,7 +18,7 @@ from sparsebayes.objective import Objective
 class JointLoop:
     """Algorithm 2 of the paper, numbered as in its box; one step after the other, each on all weights."""
 
-    map_solver: MapSolver
+    map_solver: Callable[[int], MapSolver]  # for so many active weights
     tol: float = 1e-3  # DELTA_LOGALPHA
     max_iter: int = 100  # MaxIts
     alpha_max: float = 1e6  # ALPHA_MAX
@@ -34,7 +34,7 @@ class JointLoop:
         callback: Callable[[State], bool] = lambda state: False,
     ) -> Fit:
         """From ``w`` and ``alpha``; ``callback`` sees every iteration and stops the loop by True."""
-        admit(self.map_solver, design)
+        admit(self.map_solver(design.shape[1]), design)
         meter = Meter()
         design = Metered(design, meter)
         history: list[Record] = []
@@ -42,7 +42,8 @@ class JointLoop:
         for iteration in range(1, self.max_iter + 1):
             watch = Stopwatch(meter)
             # 1. MAP stage
-            mode = self.map_solver.solve(Objective(design, labels, alpha, weight), w)
+            solver = self.map_solver(len(w))
+            mode = solver.solve(Objective(design, labels, alpha, weight), w)
             watch.lap("map")
             # 2. A-stage, eq. 8 and 15
             before = alpha
@@ -58,7 +59,7 @@ class JointLoop:
             watch.lap("prune")
             record = make_record(
                 iteration,
-                self.map_solver,
+                solver,
                 mode,
                 watch,
                 n_active=len(w),
@@ -78,4 +79,4 @@ class JointLoop:
             else:
                 continue
             break
-        return Fit(w, alpha, design.columns, history, len(history), status)
+        return Fit(w, alpha, design, history, len(history), status)

@@ -1,0 +1,18 @@
+"""What the columns of a design are functions of: raw features, kernels, hidden nodes."""
+
+from sparsebayes.basis.base import Basis, as_matrix
+from sparsebayes.basis.hidden import ACTIVATIONS, HiddenBasis
+from sparsebayes.basis.identity import IdentityBasis
+from sparsebayes.basis.kernel import KernelBasis
+from sparsebayes.basis.rows import DistinctRows, candidate_rows
+
+__all__ = [
+    "ACTIVATIONS",
+    "Basis",
+    "DistinctRows",
+    "HiddenBasis",
+    "IdentityBasis",
+    "KernelBasis",
+    "as_matrix",
+    "candidate_rows",
+]

@@ -1,0 +1,66 @@
+"""From raw X to a matrix of basis functions, held or computed on the fly."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, Self
+
+import numpy as np
+
+from sparsebayes._typing import AnyArray, IntVector
+from sparsebayes.design import ComputedDesign, Threads, automatic_count
+
+
+class Basis(Protocol):
+    """Functions of a row of X, one a column of the design."""
+
+    @property
+    def numbers(self) -> IntVector:
+        """What the user knows each function by: a feature, a training row, a hidden node."""
+
+    def transform(self, X: Any) -> Any:
+        """The functions' values at the rows of X, an array or a scipy.sparse matrix."""
+
+    def kept(self, active: IntVector) -> Self:
+        """These functions alone, by position; the others are really gone."""
+
+
+def first_of_each(bases: Sequence[Basis]) -> IntVector:
+    """Where each function occurs first in the bases put end to end, in the order of their numbers."""
+    return np.unique(np.concatenate([basis.numbers for basis in bases]), return_index=True)[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """A basis at the rows of X: the source of a computed design."""
+
+    basis: Basis
+    X: Any
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.X.shape[0], len(self.basis.numbers)
+
+    @property
+    def dtype(self) -> Any:
+        return self.X.dtype
+
+    def rows(self, rows: slice) -> AnyArray:
+        return np.asarray(self.basis.transform(self.X[rows]))
+
+    def take(self, columns: IntVector) -> Evaluation:
+        return Evaluation(self.basis.kept(columns), self.X)
+
+
+def as_matrix(basis: Basis, X: Any, max_held: int | None, threads: int | None) -> Any:
+    """What ``as_design`` takes: the basis at the rows of X.
+
+    A matrix of more than ``max_held`` entries is computed in blocks whenever it is needed, by so many
+    ``threads``, or, if None, by as many as its size is worth.
+    """
+    n_entries = X.shape[0] * len(basis.numbers)
+    if max_held is None or n_entries <= max_held:
+        return basis.transform(X)
+    workers = Threads(automatic_count(n_entries) if threads is None else threads)
+    return ComputedDesign(Evaluation(basis, X), workers, max_held)

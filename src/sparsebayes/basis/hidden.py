@@ -1,0 +1,75 @@
+"""A layer of random nodes: the basis of the SBELM (eq. 10)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+import scipy.special
+
+from sparsebayes._typing import AnyArray, IntVector, Vector
+from sparsebayes.basis.base import first_of_each
+from sparsebayes.design import row_shares
+
+ACTIVATIONS: dict[str, Callable[[AnyArray], AnyArray]] = {
+    "sigmoid": scipy.special.expit,
+    "tanh": np.tanh,
+    "relu": lambda z: np.maximum(z, 0.0),
+    "sine": np.sin,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class HiddenBasis:
+    """phi_k(x) = f(<a_k, x> + b_k)."""
+
+    activation: str
+    weights: AnyArray  # a row a node
+    biases: AnyArray
+    numbers: IntVector
+
+    @classmethod
+    def random(cls, activation: str, n_nodes: int, n_features: int, rng: np.random.RandomState) -> Self:
+        """Weights and biases uniform in [-1, 1]."""
+        weights = rng.uniform(-1.0, 1.0, size=(n_nodes, n_features))
+        biases = rng.uniform(-1.0, 1.0, size=n_nodes)
+        return cls(activation, weights, biases, np.arange(n_nodes))
+
+    @classmethod
+    def merged(cls, layers: Sequence[Self]) -> Self:
+        """The nodes of several layers, each once."""
+        first = first_of_each(layers)
+        joined = cls(
+            layers[0].activation,
+            np.vstack([layer.weights for layer in layers]),
+            np.concatenate([layer.biases for layer in layers]),
+            np.concatenate([layer.numbers for layer in layers]),
+        )
+        return joined.kept(first)
+
+    def scaled(self, factor: float) -> Self:
+        return replace(self, weights=self.weights * factor, biases=self.biases * factor)
+
+    def fitted_to(self, X: Any, weight: Vector) -> Self:
+        """The layer for X less its mean and over its spread.
+
+        <a, x> then has a variance of 1 over nodes and rows, b one of 1/3, whatever the units of X.
+        """
+        share = row_shares(X.shape[0], weight)
+        mean = np.asarray(X.T @ share, dtype=np.float64).ravel()
+        squares = X.multiply(X) if hasattr(X, "multiply") else np.square(X, dtype=np.float64)
+        spread = max(float((squares.T @ share).sum() - mean @ mean), 0.0)
+        weights = self.weights * (np.sqrt(3.0 / spread) if spread > 0.0 else 1.0)
+        return replace(self, weights=weights, biases=self.biases - weights @ mean)
+
+    def astype(self, dtype: Any) -> Self:
+        return replace(self, weights=self.weights.astype(dtype), biases=self.biases.astype(dtype))
+
+    def transform(self, X: Any) -> AnyArray:
+        return ACTIVATIONS[self.activation](np.asarray(X @ self.weights.T) + self.biases)
+
+    def kept(self, active: IntVector) -> Self:
+        weights, biases = self.weights[active], self.biases[active]
+        return replace(self, weights=weights, biases=biases, numbers=self.numbers[active])

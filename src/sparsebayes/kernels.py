@@ -1,0 +1,169 @@
+"""Kernel functions in plain numpy and scipy, the same for training and for prediction.
+
+With a and b rows of two matrices (dense or scipy.sparse), gamma, degree and coef0 in scikit-learn's sense::
+
+    rbf          exp(-gamma ||a - b||^2)          laplacian   exp(-gamma ||a - b||_1)
+    exponential  exp(-gamma ||a - b||)            cosine      <a, b> / (||a|| ||b||)
+    poly         (gamma <a, b> + coef0)^degree    linear      <a, b>
+    sigmoid      tanh(gamma <a, b> + coef0)
+
+"exponential" is the paper's eq. 9 as printed, gamma = 1/sigma^2; "rbf" is what its text calls it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.spatial.distance import cdist
+
+from sparsebayes._typing import AnyArray, Vector
+
+KernelFunction = Callable[[Any, Any], AnyArray]
+"""Two matrices of rows -> the matrix of kernel values."""
+
+
+def sq_distances(A: Any, B: Any) -> AnyArray:
+    """||a - b||^2, in the precision of A."""
+    if not sp.issparse(A) and not sp.issparse(B):
+        # Far from the origin ||a||^2 + ||b||^2 - 2<a, b> cancels; near it, it does not.
+        centre = B.mean(axis=0)
+        A, B = A - centre, B - centre
+    products = dot(A, B)
+    products *= -2.0
+    products += sq_norms(A)[:, None].astype(products.dtype, copy=False)
+    products += sq_norms(B)[None, :].astype(products.dtype, copy=False)
+    return np.maximum(products, 0.0, out=products)
+
+
+def distances(A: Any, B: Any) -> AnyArray:
+    """||a - b||."""
+    squares = sq_distances(A, B)
+    return np.sqrt(squares, out=squares)
+
+
+def manhattan_distances(A: Any, B: Any) -> AnyArray:
+    """||a - b||_1; of sparse rows, only the columns that b has are looked at one by one."""
+    if not sp.issparse(A) and not sp.issparse(B):
+        return np.asarray(cdist(A, B, "cityblock"), dtype=A.dtype)
+    A, B = sp.csc_array(A), sp.csr_array(B)
+    absolute = abs(A)
+    out = np.empty((A.shape[0], B.shape[0]))
+    out[:] = np.asarray(absolute.sum(axis=1)).reshape(-1, 1)
+    for k in range(B.shape[0]):
+        entries = slice(B.indptr[k], B.indptr[k + 1])
+        theirs = A[:, B.indices[entries]].toarray()
+        out[:, k] += np.abs(theirs - B.data[entries]).sum(axis=1) - np.abs(theirs).sum(axis=1)
+    return np.maximum(out, 0.0).astype(A.dtype, copy=False)
+
+
+def dot(A: Any, B: Any) -> AnyArray:
+    """<a, b>, dense."""
+    product = A @ B.T
+    return product.toarray() if sp.issparse(product) else np.asarray(product)
+
+
+def sq_norms(A: Any) -> Vector:
+    squares = A.multiply(A).sum(axis=1) if sp.issparse(A) else np.einsum("ij,ij->i", A, A)
+    return np.asarray(squares).ravel()
+
+
+DISTANCES: dict[str, Callable[[Any, Any], AnyArray]] = {
+    "rbf": sq_distances,
+    "laplacian": manhattan_distances,
+    "exponential": distances,
+}
+NAMES = (*DISTANCES, "poly", "sigmoid", "linear", "cosine")
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A named kernel with its numbers; an instance is called with two matrices of rows."""
+
+    name: str
+    gamma: float = 1.0
+    degree: float = 3
+    coef0: float = 1.0
+
+    def __call__(self, A: Any, B: Any) -> AnyArray:
+        if self.name in DISTANCES:
+            exponents = DISTANCES[self.name](A, B)
+            exponents *= -self.gamma
+            return np.exp(exponents, out=exponents)
+        products = dot(A, B)
+        if self.name == "linear":
+            return products
+        if self.name == "cosine":
+            products /= _lengths(A, products.dtype)[:, None]
+            products /= _lengths(B, products.dtype)[None, :]
+            return products
+        products *= self.gamma
+        products += self.coef0
+        if self.name == "poly":
+            return np.asarray(products**self.degree)
+        return np.tanh(products, out=products)
+
+
+def _lengths(A: Any, dtype: Any) -> AnyArray:
+    """Euclidean lengths of rows; 1 for a row of zeros, whose cosine is then 0."""
+    lengths = np.sqrt(sq_norms(A)).astype(dtype, copy=False)
+    lengths[lengths == 0.0] = 1.0
+    return lengths
+
+
+def median_distance(name: str, X: Any, weight: Vector) -> float:
+    """Median over pairs of different rows of the distance that the kernel exponentiates.
+
+    A pair counts the product of its rows' weights. Kernels of inner products take the squared
+    Euclidean distance, which has the units of an inner product. 1 where all rows are alike.
+    """
+    values = DISTANCES.get(name, sq_distances)(X, X)
+    first, second = np.triu_indices(len(weight), 1)
+    median = weighted_median(values[first, second].astype(np.float64), weight[first] * weight[second])
+    return median if median > 0.0 else 1.0
+
+
+def weighted_median(values: Vector, weight: Vector) -> float:
+    """A value with half of the weight on either side; between two such values, their mean."""
+    if not len(values):
+        return 0.0
+    order = np.argsort(values, kind="stable")
+    values, below = values[order], np.cumsum(weight[order])
+    half = 0.5 * below[-1]
+    # Sums of weights carry rounding, which must not decide between the middle of two values and one.
+    slack = 1e-12 * below[-1]
+    low = np.searchsorted(below, half - slack)
+    high = min(np.searchsorted(below, half + slack, side="right"), len(values) - 1)
+    return 0.5 * float(values[low] + values[high])
+
+
+def weighted_variance(X: Any, weight: Vector) -> float:
+    """Variance of all entries of X, each counting its row's weight (that of gamma="scale")."""
+    total = float(weight.sum()) * X.shape[1]
+    mean = float(np.asarray(X.T @ weight).sum()) / total
+    squares = float(sq_norms(X).astype(np.float64) @ weight) / total
+    if not sp.issparse(X):
+        squares, mean = float(sq_norms(X - mean).astype(np.float64) @ weight) / total, 0.0
+    return max(squares - mean * mean, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class UserKernel:
+    """A kernel that the user gave as a function; what it returns is checked."""
+
+    function: KernelFunction
+
+    def __call__(self, A: Any, B: Any) -> AnyArray:
+        shape = (A.shape[0], B.shape[0])
+        values = np.asarray(self.function(A, B))
+        if values.shape != shape or values.dtype.kind not in "fiub":
+            raise ValueError(
+                f"The kernel must return a real array of shape {shape}: a row for each row of its first argument, "
+                f"a column for each of its second. Got shape {values.shape}, dtype {values.dtype}."
+            )
+        if not np.isfinite(values).all():
+            raise ValueError("The kernel returned NaN or infinity.")
+        return values.astype(np.result_type(values.dtype, np.float32), copy=False)
