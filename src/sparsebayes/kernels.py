@@ -137,7 +137,7 @@ def weighted_median(values: Vector, weight: Vector) -> float:
     slack = 1e-12 * below[-1]
     low = np.searchsorted(below, half - slack)
     high = min(np.searchsorted(below, half + slack, side="right"), len(values) - 1)
-    return 0.5 * float(values[low] + values[high])
+    return float(0.5 * (values[low] + values[high]))
 
 
 def weighted_variance(X: Any, weight: Vector) -> float:
@@ -161,8 +161,8 @@ class UserKernel:
         values = np.asarray(self.function(A, B))
         if values.shape != shape or values.dtype.kind not in "fiub":
             raise ValueError(
-                f"The kernel must return a real array of shape {shape}: a row for each row of its first argument, "
-                f"a column for each of its second. Got shape {values.shape}, dtype {values.dtype}."
+                f"The kernel must return a real array of shape {shape}: a row for each row of its first "
+                f"argument, a column for each of its second. Got shape {values.shape}, dtype {values.dtype}."
             )
         if not np.isfinite(values).all():
             raise ValueError("The kernel returned NaN or infinity.")

@@ -41,7 +41,7 @@ class Posterior:
             combination = np.hstack([combination, np.ones((len(rows), 1))])
         if self.covariance.ndim == 1:
             return np.asarray(np.square(combination) @ self.covariance)
-        return np.einsum("ij,ij->i", combination @ self.covariance, combination)
+        return np.asarray(np.einsum("ij,ij->i", combination @ self.covariance, combination))
 
 
 def laplace(

@@ -30,7 +30,7 @@ class DistinctRows:
 
     def total(self, weight: Vector) -> Vector:
         """The weight of each: the sum over its occurrences."""
-        return np.bincount(self.inverse, weights=weight, minlength=len(self.first))
+        return np.bincount(self.inverse, weights=weight, minlength=len(self.first)).astype(np.float64)
 
     def main_class(self, codes: IntVector, weight: Vector) -> IntVector:
         """The class that each mostly occurs with."""
@@ -78,4 +78,4 @@ def _spread(X: Any, members: IntVector, weight: Vector, quota: int, rng: np.rand
     if len(members) > ROWS_PER_CANDIDATE * quota:
         members = np.sort(rng.choice(members, ROWS_PER_CANDIDATE * quota, replace=False))
     _, positions = kmeans_plusplus(X[members], quota, sample_weight=weight[members], random_state=rng)
-    return members[np.unique(positions)]
+    return np.asarray(members[np.unique(positions)])

@@ -21,7 +21,7 @@ from sparsebayes import _checks, multiclass
 from sparsebayes.basis import Basis
 from sparsebayes.estimators._problem import Progress, Solution, Start, evaluated, fit_problem, margins
 from sparsebayes.posterior import moderated
-from sparsebayes.recipes import RECIPES, Settings, recipe
+from sparsebayes.recipes import RECIPES, BasisName, Settings, recipe
 
 # Elements of a dense matrix that one core works through as fast as two.
 SMALL_MATRIX = 1 << 20
@@ -30,9 +30,7 @@ SMALL_MATRIX = 1 << 20
 class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
     """Fit and predict for a linear model in a basis, which the subclass chooses and stores."""
 
-    # What the subclass says: whether columns are the features themselves, and how many entries of a matrix of
-    # functions may be held in memory.
-    _given_features: ClassVar[bool] = True
+    _basis_name: ClassVar[BasisName] = "features"
 
     _parameter_constraints: ClassVar[dict] = {
         "solver": [StrOptions(set(RECIPES))],
@@ -99,7 +97,7 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
 
         problems = multiclass.decompose(codes, len(classes), self.multi_class)
         starts = self._starts(classes, X.shape[1], len(problems))
-        if sp.issparse(X) and (len(problems) > 1 or not self._given_features):
+        if sp.issparse(X) and (len(problems) > 1 or self._basis_name != "features"):
             X = X.tocsr()
         if starts[0] is None:
             bases = self._bases(X, codes, weight, used, problems)
@@ -146,7 +144,7 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
         return X, y
 
     def _settings(self, n_rows, n_columns):
-        taken = recipe(self.solver, self._given_features)
+        taken = recipe(self.solver, self._basis_name)
 
         def own(value, default):
             return default if value == "auto" else value
@@ -154,7 +152,7 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
         scale = own(getattr(self, "scale", "auto"), taken.scale(n_rows, n_columns))
         return Settings(
             solver=self.solver,
-            given_features=self._given_features,
+            basis=self._basis_name,
             tol=self.tol,
             max_iter=self.max_iter,
             init_alpha=own(self.init_alpha, taken.init_alpha),
@@ -193,7 +191,7 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
         largest = max(
             len(problem.labels) * len(basis.numbers) for problem, basis in zip(problems, bases, strict=True)
         )
-        with _blas_threads(sp.issparse(X) and self._given_features, largest):
+        with _blas_threads(sp.issparse(X) and self._basis_name == "features", largest):
             return Parallel(n_jobs=1 if len(problems) == 1 else n_jobs, require=shared)(jobs)
 
     def _watcher(self, classes, problem, basis):

@@ -12,6 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sparsebayes import kernels
 from sparsebayes.basis import Basis, DistinctRows, IdentityBasis, KernelBasis, candidate_rows
 from sparsebayes.estimators._base import SparseBayesClassifier
+from sparsebayes.recipes import BasisName
 
 # Rows whose distances the median is taken over; two million pairs of them fix it to a per mille.
 ROWS_FOR_MEDIAN = 2000
@@ -151,7 +152,7 @@ or callable, default="rbf"
     (True, True)
     """
 
-    _given_features: ClassVar[bool] = False
+    _basis_name: ClassVar[BasisName] = "kernel"
     _parameter_constraints: ClassVar[dict] = {
         **SparseBayesClassifier._parameter_constraints,
         "kernel": [StrOptions({*kernels.NAMES, "precomputed"}), callable],
@@ -283,8 +284,9 @@ or callable, default="rbf"
         return KernelBasis(self._kernel, self.relevance_vectors_, self.relevance_)
 
     def _keep_basis(self, bases):
-        for name in ("relevance_vectors_", "gamma_"):
-            vars(self).pop(name, None)
+        for name in ("relevance_vectors_", "gamma_"):  # of an earlier fit with another kernel
+            if hasattr(self, name):
+                delattr(self, name)
         if isinstance(bases[0], IdentityBasis):
             self._kernel = None
             self.relevance_ = np.unique(np.concatenate([basis.numbers for basis in bases]))
@@ -292,6 +294,6 @@ or callable, default="rbf"
         merged = KernelBasis.merged(bases)
         self._kernel = merged.kernel
         self.relevance_, self.relevance_vectors_ = merged.numbers, merged.vectors
-        if not callable(self.kernel) and self.kernel in WITH_GAMMA:
+        if isinstance(merged.kernel, kernels.Kernel) and merged.kernel.name in WITH_GAMMA:
             self.gamma_ = merged.kernel.gamma
         return self.relevance_

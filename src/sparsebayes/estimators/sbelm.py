@@ -10,6 +10,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from sparsebayes.basis import ACTIVATIONS, HiddenBasis
 from sparsebayes.estimators._base import SparseBayesClassifier
+from sparsebayes.recipes import BasisName
 
 # Entries of the matrix of hidden outputs that is held in memory: half a gigabyte in double precision.
 MAX_HELD = 1 << 26
@@ -32,23 +33,23 @@ class SBELMClassifier(SparseBayesClassifier):
         "newton", as in the paper, which expects features scaled to [-1, 1]; for the solver "auto" the layer sees X
         less its mean and over its spread, so that a common factor of X, or a shift, changes nothing.
     solver : {"auto", "dqn", "newton"}, default="auto"
-        - "auto": Algorithm 2 with the diagonal of the Hessian while more than 400 nodes are left and the
-          exact posterior (eq. 7) from then on; hidden outputs are centred and of unit variance.
+        - "auto": ours, as in :class:`~sparsebayes.SBLClassifier`: one learned prior scale, the nodes with the
+          least evidence dropped step by step, and the point of this path with the least leave-one-out loss.
         - "dqn": the paper's DQN-SBELM to the letter, Algorithms 1 and 2 with eq. 14 and 15 and its constants.
         - "newton": the classical SBELM, Algorithm 2 with the full inverse of eq. 7.
     tol : float, default=1e-3
-        Stop when no log alpha changes by more (DELTA_LOGALPHA).
+        Stop when no log alpha changes by more (DELTA_LOGALPHA); in "auto", on the scale's.
     max_iter : int, default=100
-        Outer iterations (MaxIts).
+        Outer iterations (MaxIts); in "auto", points of the path.
     init_alpha : float or "auto", default="auto"
-        Precision that the weights start from: 1e-5 for "dqn" and "newton", 1 for the solver "auto".
+        Precision that the weights start from: 1e-5 for "dqn" and "newton". The solver "auto" learns it.
     alpha_max : float, default=1e6
         Weights with a larger precision are pruned (ALPHA_MAX).
     gamma_floor : float, default=1e-4
         The constant c of eq. 15, in place of 1 - alpha B where that is not positive.
     map_tol : float or "auto", default="auto"
         Norm of the gradient at which the inner solver stops: for "dqn" as it is (epsilon, 1e-1), otherwise
-        relative to the gradient at zero weights (1e-8 for "newton", 1e-6 for "auto").
+        relative to the gradient at zero weights (1e-8).
     map_max_iter : int, default=100
         Steps of the inner solver (MaxIts_qn).
     fit_intercept : bool, default=True
@@ -130,7 +131,7 @@ class SBELMClassifier(SparseBayesClassifier):
     (True, True)
     """
 
-    _given_features: ClassVar[bool] = False
+    _basis_name: ClassVar[BasisName] = "hidden"
     _max_held: ClassVar[int] = MAX_HELD
     _parameter_constraints: ClassVar[dict] = {
         **SparseBayesClassifier._parameter_constraints,

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+
 from sparsebayes import ard
-from sparsebayes._typing import Vector
+from sparsebayes._typing import Mask, Vector
+from sparsebayes.curvature import CholeskyCurvature
 from sparsebayes.design import Design, Meter, Metered
 from sparsebayes.evidence.fit import Fit, FitStatus, Record, State
 from sparsebayes.evidence.recording import Stopwatch, make_record
-from sparsebayes.map_solvers import MapSolver, admit
+from sparsebayes.map_solvers import MapResult, MapSolver, admit
 from sparsebayes.objective import Objective
 
 
@@ -23,6 +26,7 @@ class JointLoop:
     max_iter: int = 100  # MaxIts
     alpha_max: float = 1e6  # ALPHA_MAX
     gamma_floor: float = 1e-4  # c
+    min_support: float | None = None  # not in the paper: see ard.supported; where the posterior is exact
 
     def run(
         self,
@@ -52,6 +56,8 @@ class JointLoop:
             watch.lap("update")
             # 3. prune
             keep = ard.kept(alpha, self.alpha_max)
+            supported = self._supported(mode, before, inverse_diagonal)
+            keep &= supported
             w, alpha, before = mode.w[keep], alpha[keep], before[keep]
             change = ard.largest_log_change(before, alpha)
             if not keep.all():
@@ -72,7 +78,7 @@ class JointLoop:
             # 4. stop test
             if not (alpha > 0.0).any():
                 status = FitStatus.ALL_PRUNED
-            elif change < self.tol:
+            elif change < self.tol and supported.all():
                 status = FitStatus.CONVERGED
             elif stop:
                 status = FitStatus.CALLBACK
@@ -80,3 +86,8 @@ class JointLoop:
                 continue
             break
         return Fit(w, alpha, design, history, len(history), status)
+
+    def _supported(self, mode: MapResult, alpha: Vector, inverse_diagonal: Vector) -> Mask:
+        if self.min_support is None or not isinstance(mode.curvature, CholeskyCurvature):
+            return np.ones(len(alpha), dtype=bool)
+        return ard.supported(mode.w, alpha, inverse_diagonal, self.min_support)
