@@ -33,8 +33,8 @@ DATA_VARIABLE = "SPARSEBAYES_DATA"
 Result = TypeVar("Result")
 
 
-def load(name: str) -> tuple[Any, Any, Any, Any]:
-    """Training X, test X, training y, test y of a data set: 75/25, stratified, seed 0."""
+def read(name: str) -> tuple[Any, Any]:
+    """X (CSR) and y of a data set."""
     folder = os.environ.get(DATA_VARIABLE)
     if not folder:
         sys.exit(f"Set {DATA_VARIABLE} to the folder that holds {name}.svm.bz2.")
@@ -42,6 +42,12 @@ def load(name: str) -> tuple[Any, Any, Any, Any]:
     if not path.exists():
         sys.exit(f"{path} does not exist; {DATA_VARIABLE} must name the folder that holds it.")
     X, y = load_svmlight_file(str(path))
+    return X, y
+
+
+def load(name: str) -> tuple[Any, Any, Any, Any]:
+    """Training X, test X, training y, test y of a data set: 75/25, stratified, seed 0."""
+    X, y = read(name)
     X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.25, stratify=y, random_state=0)
     return X_train, X_test, y_train, y_test
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils import check_array
 
 from sparsebayes._typing import AnyArray, Vector
 
@@ -53,6 +54,14 @@ def check_finite(X: Any, estimator: str) -> None:
         f"Input X contains {name}: {estimator} does not accept missing or infinite values, and row "
         f"{row}, column {column} holds {value}. Impute or drop such entries first."
     )
+
+
+def check_rows(X: Any, estimator: str) -> Any:
+    """X as a float array or a CSR matrix, for use outside of an estimator's own methods."""
+    check_structure(X, estimator)
+    X = check_array(X, accept_sparse="csr", dtype=(np.float64, np.float32), ensure_all_finite=False)
+    check_finite(X, estimator)
+    return X
 
 
 def class_weights(class_weight: Any, classes: AnyArray, codes: AnyArray, weight: Vector) -> Vector:

@@ -28,7 +28,7 @@ KernelFunction = Callable[[Any, Any], AnyArray]
 
 def sq_distances(A: Any, B: Any) -> AnyArray:
     """||a - b||^2, in the precision of A."""
-    if not sp.issparse(A) and not sp.issparse(B):
+    if not sp.issparse(A) and not sp.issparse(B) and len(B):
         # Far from the origin ||a||^2 + ||b||^2 - 2<a, b> cancels; near it, it does not.
         centre = B.mean(axis=0)
         A, B = A - centre, B - centre
@@ -66,7 +66,7 @@ def dot(A: Any, B: Any) -> AnyArray:
     return product.toarray() if sp.issparse(product) else np.asarray(product)
 
 
-def sq_norms(A: Any) -> Vector:
+def sq_norms(A: Any) -> AnyArray:
     squares = A.multiply(A).sum(axis=1) if sp.issparse(A) else np.einsum("ij,ij->i", A, A)
     return np.asarray(squares).ravel()
 
@@ -135,19 +135,18 @@ def weighted_median(values: Vector, weight: Vector) -> float:
     half = 0.5 * below[-1]
     # Sums of weights carry rounding, which must not decide between the middle of two values and one.
     slack = 1e-12 * below[-1]
-    low = np.searchsorted(below, half - slack)
-    high = min(np.searchsorted(below, half + slack, side="right"), len(values) - 1)
-    return float(0.5 * (values[low] + values[high]))
+    low = int(np.searchsorted(below, half - slack))
+    high = min(int(np.searchsorted(below, half + slack, side="right")), len(values) - 1)
+    return (float(values[low]) + float(values[high])) / 2.0
 
 
 def weighted_variance(X: Any, weight: Vector) -> float:
     """Variance of all entries of X, each counting its row's weight (that of gamma="scale")."""
-    total = float(weight.sum()) * X.shape[1]
+    total = float(weight.sum()) * int(X.shape[1])
     mean = float(np.asarray(X.T @ weight).sum()) / total
-    squares = float(sq_norms(X).astype(np.float64) @ weight) / total
-    if not sp.issparse(X):
-        squares, mean = float(sq_norms(X - mean).astype(np.float64) @ weight) / total, 0.0
-    return max(squares - mean * mean, 0.0)
+    if sp.issparse(X):
+        return max(float(weight @ sq_norms(X)) / total - mean * mean, 0.0)
+    return float(weight @ sq_norms(X - mean)) / total
 
 
 @dataclass(frozen=True, slots=True)

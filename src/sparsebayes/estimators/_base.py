@@ -106,7 +106,7 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
         solutions = self._fit_problems(X, weight, classes, problems, bases, starts)
         self.classes_ = classes
         self._scheme = self.multi_class
-        self._n_features_last = X.shape[1]
+        self._training_shape = everything.shape
         self._keep(solutions, X.dtype)
         self._warn(solutions)
         return self
@@ -122,6 +122,16 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
 
     def _keep_basis(self, bases: list[Basis]):
         """Store what the problems kept, once; returns the numbers of ``sparse_coef_``'s columns."""
+        raise NotImplementedError
+
+    @property
+    def _stop_at(self) -> int | None:
+        """The outer iteration to end at, where it was chosen before."""
+        return None
+
+    @property
+    def _n_candidates(self) -> int:
+        """Features, training rows or hidden nodes that the last fit chose from."""
         raise NotImplementedError
 
     @property
@@ -154,7 +164,8 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
             solver=self.solver,
             basis=self._basis_name,
             tol=self.tol,
-            max_iter=self.max_iter,
+            max_iter=self.max_iter if self._stop_at is None else self._stop_at,
+            stop_at_max_iter=self._stop_at is not None,
             init_alpha=own(self.init_alpha, taken.init_alpha),
             alpha_max=self.alpha_max,
             gamma_floor=self.gamma_floor,
@@ -172,7 +183,7 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
         n_threads = None if self.n_jobs is None and n_jobs == 1 else n_jobs
         unweighted = np.all(weight == 1.0)
 
-        def job(problem, basis, start):
+        def job(number, problem, basis, start):
             part = X if isinstance(problem.rows, slice) else X[problem.rows]
             return delayed(fit_problem)(
                 part,
@@ -182,22 +193,23 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
                 self._settings(part.shape[0], len(basis.numbers)),
                 start,
                 n_threads if len(problems) == 1 else 1,
-                self._watcher(classes, problem, basis),
+                self._watcher(number, classes, problem, basis),
             )
 
         # Callbacks are the caller's objects: they must be called in the caller's process.
         shared = "sharedmem" if self.callbacks is not None else None
-        jobs = (job(*each) for each in zip(problems, bases, starts, strict=True))
+        jobs = (job(k, *each) for k, each in enumerate(zip(problems, bases, starts, strict=True)))
         largest = max(
             len(problem.labels) * len(basis.numbers) for problem, basis in zip(problems, bases, strict=True)
         )
         with _blas_threads(sp.issparse(X) and self._basis_name == "features", largest):
             return Parallel(n_jobs=1 if len(problems) == 1 else n_jobs, require=shared)(jobs)
 
-    def _watcher(self, classes, problem, basis):
+    def _watcher(self, number, classes, problem, basis):
         negative = None if problem.negative is None else classes[problem.negative]
         return _Watcher(
             type(self).__name__,
+            number,
             (negative, classes[problem.positive]),
             basis,
             len(classes) > 2,
@@ -210,7 +222,7 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
         if not (self.warm_start and hasattr(self, "sparse_coef_")):
             return [None] * n_problems
         now = (classes.tolist(), n_features, self.multi_class)
-        last = (self.classes_.tolist(), self._n_features_last, self._scheme)
+        last = (self.classes_.tolist(), self._training_shape[1], self._scheme)
         if now != last:
             raise ValueError(
                 f"{type(self).__name__}(warm_start=True) goes on from its last fit, which had classes "
@@ -418,8 +430,9 @@ def _blas_threads(sparse, n_entries):
 class _Watcher:
     """Prints progress and calls the user's callbacks, for one binary problem."""
 
-    def __init__(self, name, labels, basis, many, verbose, callbacks):
+    def __init__(self, name, number, labels, basis, many, verbose, callbacks):
         self.name = name
+        self.number = number
         self.labels = labels
         self.basis = basis
         self.many = many
@@ -437,6 +450,6 @@ class _Watcher:
                 f"objective {record['objective']:.6g}, {self.seconds:.1f} s",
                 flush=True,
             )
-        progress = Progress(state, scale, self.basis, self.labels)
+        progress = Progress(state, scale, self.basis, self.number, self.labels)
         answers = [callback(progress) for callback in self.callbacks]
         return any(isinstance(answer, bool | np.bool_) and answer for answer in answers)

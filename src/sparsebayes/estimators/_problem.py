@@ -46,16 +46,21 @@ class Progress:
 
     Attributes
     ----------
+    problem : int
+        Number of the binary problem: its row in ``coef_``.
     classes : tuple
-        The two labels of the binary problem; the first is None in one-vs-rest.
+        Its two labels; the first is None in one-vs-rest.
     record : dict
         The iteration's entry in ``history_``.
     """
 
-    def __init__(self, state: State, scale: ColumnScale, basis: Basis, classes: tuple[Any, Any]) -> None:
+    def __init__(
+        self, state: State, scale: ColumnScale, basis: Basis, problem: int, classes: tuple[Any, Any]
+    ) -> None:
         self._state = state
         self._scale = scale
         self._basis = basis
+        self.problem = problem
         self.classes = classes
 
     @property
@@ -142,6 +147,8 @@ def fit_problem(
         status = FitStatus.ALL_PRUNED
         if settings.fit_intercept:
             intercept, intercept_alpha = log_odds(labels, weight), 0.0
+    elif status is FitStatus.MAX_ITER and settings.stop_at_max_iter:
+        status = FitStatus.CHOSEN
     return Solution(
         ended.columns,
         ended.coef,

@@ -55,6 +55,9 @@ class SBLClassifier(SparseBayesClassifier):
         depend on a common factor of X.
     multi_class : {"ovo", "ovr"}, default="ovo"
         One-vs-one with pairwise coupling of the probabilities, or one-vs-rest.
+    proba : {"mode", "moderated"}, default="mode"
+        "mode": probabilities are the likelihood at the fitted weights. "moderated": they are averaged over
+        the posterior of the weights (MacKay's approximation), hence nearer to 1/2 where the data say little.
     class_weight : dict or "balanced", default=None
         Weights of the classes; "balanced" makes them count alike.
     warm_start : bool, default=False
@@ -81,6 +84,9 @@ class SBLClassifier(SparseBayesClassifier):
         (0, 1), (0, 2), ..., (1, 2), ... (positive: the second of the pair) or one a class.
     sparse_coef_ : csr_matrix of shape (n_problems, n_features)
         The same as it is stored.
+    coef_std_ : ndarray of shape (n_problems, n_features)
+        Posterior standard deviations of the weights, zero where pruned; above 1000 weights, from the Hessian's
+        diagonal alone, hence too small where columns are correlated.
     intercept_ : ndarray of shape (n_problems,)
         Intercepts.
     alpha_ : ndarray of shape (n_problems, n_features)
@@ -176,3 +182,7 @@ class SBLClassifier(SparseBayesClassifier):
 
     def _keep_basis(self, bases):
         return np.arange(bases[0].n_columns)
+
+    @property
+    def _n_candidates(self):
+        return self._training_shape[1]

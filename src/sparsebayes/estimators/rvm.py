@@ -47,8 +47,8 @@ or callable, default="rbf"
     coef0 : float, default=1
         Of the kernels "poly" and "sigmoid".
     basis : "auto", "all" or int, default="auto"
-        Which training rows are candidates for relevance vectors. "all": every distinct row, the paper's model.
-        A number: so many rows of each binary problem, drawn by k-means++ from each class in
+        Which training rows are candidates for relevance vectors. "all": every distinct row, the paper's
+        model. A number: so many rows of each binary problem, drawn by k-means++ from each class in
         proportion. "auto": all, or 1000 of them where there are more than ``max_basis``.
     max_basis : int, default=3000
         No matrix with more than ``max_basis**2`` entries is held in memory; a larger one is computed block by
@@ -82,8 +82,8 @@ or callable, default="rbf"
     multi_class : {"ovo", "ovr"}, default="ovo"
         One-vs-one with pairwise coupling of the probabilities, or one-vs-rest.
     proba : {"mode", "moderated"}, default="mode"
-        "mode": probabilities are the likelihood at the fitted weights. "moderated": they are averaged over the
-        posterior of the weights (MacKay's approximation), hence nearer to 1/2 where the data say little.
+        "mode": probabilities are the likelihood at the fitted weights. "moderated": they are averaged over
+        the posterior of the weights (MacKay's approximation), hence nearer to 1/2 where the data say little.
     class_weight : dict or "balanced", default=None
         Weights of the classes; "balanced" makes them count alike.
     warm_start : bool, default=False
@@ -94,8 +94,8 @@ or callable, default="rbf"
     random_state : int, RandomState instance or None, default=None
         For the draw of candidates, and of the rows that the median distance is taken over beyond 2000.
     n_jobs : int, default=None
-        Binary problems fitted in parallel. With two classes, threads over blocks of a matrix that is not held;
-        None is then all cores. The model is the same, bit for bit, for any number.
+        Binary problems fitted in parallel. With two classes, threads over blocks of a matrix that is not
+        held; None is then all cores. The model is the same, bit for bit, for any number.
     verbose : int, default=0
         A line per outer iteration if positive.
 
@@ -229,8 +229,8 @@ or callable, default="rbf"
         X, y = super()._validated(X, y)
         if self.kernel == "precomputed" and X.shape[0] != X.shape[1]:
             raise ValueError(
-                "RVMClassifier(kernel='precomputed') must be fitted with the square matrix of the kernel between "
-                f"all training rows. Got an X of shape {X.shape}."
+                "RVMClassifier(kernel='precomputed') must be fitted with the square matrix of the kernel "
+                f"between all training rows. Got an X of shape {X.shape}."
             )
         return X, y
 
@@ -280,7 +280,7 @@ or callable, default="rbf"
     @property
     def _basis(self):
         if self._kernel is None:
-            return IdentityBasis(self._n_features_last, self.relevance_)
+            return IdentityBasis(self._training_shape[1], self.relevance_)
         return KernelBasis(self._kernel, self.relevance_vectors_, self.relevance_)
 
     def _keep_basis(self, bases):
@@ -297,3 +297,7 @@ or callable, default="rbf"
         if isinstance(merged.kernel, kernels.Kernel) and merged.kernel.name in WITH_GAMMA:
             self.gamma_ = merged.kernel.gamma
         return self.relevance_
+
+    @property
+    def _n_candidates(self):
+        return self._training_shape[0]

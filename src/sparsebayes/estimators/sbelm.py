@@ -19,8 +19,8 @@ MAX_HELD = 1 << 26
 class SBELMClassifier(SparseBayesClassifier):
     """Sparse Bayesian extreme learning machine: few random hidden nodes, probabilities, fast.
 
-    Logistic regression on a layer of random nodes, f(<a, x> + b), in which every output weight has a Gaussian prior
-    whose precision is learned from the data. Most nodes are dropped; only those kept are stored.
+    Logistic regression on a layer of random nodes, f(<a, x> + b), in which every output weight has a Gaussian
+    prior whose precision is learned from the data. Most nodes are dropped; only those kept are stored.
 
     Parameters
     ----------
@@ -30,8 +30,8 @@ class SBELMClassifier(SparseBayesClassifier):
         The function f of a node.
     hidden_scale : float or "auto", default="auto"
         Hidden weights and biases are uniform in [-1, 1], times this factor. "auto": as they are for "dqn" and
-        "newton", as in the paper, which expects features scaled to [-1, 1]; for the solver "auto" the layer sees X
-        less its mean and over its spread, so that a common factor of X, or a shift, changes nothing.
+        "newton", as in the paper, which expects features scaled to [-1, 1]; for the solver "auto" the layer
+        sees X less its mean and over its spread, so that a common factor of X, or a shift, changes nothing.
     solver : {"auto", "dqn", "newton"}, default="auto"
         - "auto": ours, as in :class:`~sparsebayes.SBLClassifier`: one learned prior scale, the nodes with the
           least evidence dropped step by step, and the point of this path with the least leave-one-out loss.
@@ -60,8 +60,8 @@ class SBELMClassifier(SparseBayesClassifier):
     multi_class : {"ovo", "ovr"}, default="ovo"
         One-vs-one with pairwise coupling of the probabilities, or one-vs-rest.
     proba : {"mode", "moderated"}, default="mode"
-        "mode": probabilities are the likelihood at the fitted weights. "moderated": they are averaged over the
-        posterior of the weights (MacKay's approximation), hence nearer to 1/2 where the data say little.
+        "mode": probabilities are the likelihood at the fitted weights. "moderated": they are averaged over
+        the posterior of the weights (MacKay's approximation), hence nearer to 1/2 where the data say little.
     class_weight : dict or "balanced", default=None
         Weights of the classes; "balanced" makes them count alike.
     warm_start : bool, default=False
@@ -72,8 +72,8 @@ class SBELMClassifier(SparseBayesClassifier):
     random_state : int, RandomState instance or None, default=None
         For the hidden layer.
     n_jobs : int, default=None
-        Binary problems fitted in parallel. With two classes, threads over blocks of a matrix too large to hold;
-        None is then all cores. The model is the same, bit for bit, for any number.
+        Binary problems fitted in parallel. With two classes, threads over blocks of a matrix too large to
+        hold; None is then all cores. The model is the same, bit for bit, for any number.
     verbose : int, default=0
         A line per outer iteration if positive.
 
@@ -88,8 +88,9 @@ class SBELMClassifier(SparseBayesClassifier):
     hidden_nodes_ : ndarray of shape (n_nodes,)
         Their indices in the layer drawn.
     coef_ : ndarray of shape (n_problems, n_nodes)
-        Output weights, exactly zero where a problem does not use a node. One row for two classes, otherwise one a
-        pair in the order (0, 1), (0, 2), ..., (1, 2), ... (positive: the second of the pair) or one a class.
+        Output weights, exactly zero where a problem does not use a node. One row for two classes, otherwise
+        one a pair in the order (0, 1), (0, 2), ..., (1, 2), ... (positive: the second of the pair) or one a
+        class.
     sparse_coef_ : csr_matrix of shape (n_problems, n_nodes)
         The same as it is stored.
     coef_std_ : ndarray of shape (n_problems, n_nodes)
@@ -206,3 +207,7 @@ class SBELMClassifier(SparseBayesClassifier):
         self.hidden_nodes_ = layer.numbers
         self.hidden_weights_, self.hidden_biases_ = layer.weights, layer.biases
         return self.hidden_nodes_
+
+    @property
+    def _n_candidates(self):
+        return self.n_hidden

@@ -24,7 +24,7 @@ from sparsebayes.curvature import CholeskyCurvature
 from sparsebayes.design import Design, Meter, Metered, row_shares
 from sparsebayes.evidence.fit import Fit, FitStatus, Record, State
 from sparsebayes.evidence.recording import Stopwatch, make_record
-from sparsebayes.evidence.selection import LargestEvidence, LeaveOneOut, Selection
+from sparsebayes.evidence.selection import LargestEvidence, LastPoint, LeaveOneOut, Selection
 from sparsebayes.map_solvers import MapResult, MapSolver, admit
 from sparsebayes.objective import Objective
 
@@ -107,6 +107,7 @@ class EliminationLoop:
     per_column: bool
     tol: float = 1e-3  # on the change of log c
     max_iter: int = 100  # points of the path
+    take_last: bool = False  # of them, instead of choosing one
 
     def run(
         self,
@@ -134,7 +135,7 @@ class EliminationLoop:
         for iteration in range(1, self.max_iter + 1):
             solved = data.solve(candidates, variance)
             watch.lap("map")
-            selection = selection or (LeaveOneOut() if solved.exact else LargestEvidence())
+            selection = selection or self._selection(solved.exact)
             criterion = selection.add(candidates.positions, solved.objective, solved.mode)
             keep = supported(solved)
             watch.lap("update")
@@ -171,6 +172,11 @@ class EliminationLoop:
             status = FitStatus.ALL_PRUNED
         alpha = solved.objective.alpha
         return Fit(solved.mode.w, alpha, chosen.design, history, n_iter, status)
+
+    def _selection(self, exact: bool) -> Selection:
+        if self.take_last:
+            return LastPoint()
+        return LeaveOneOut() if exact else LargestEvidence()
 
     def _candidates(
         self, design: Design, w: Vector, weight: Vector | None, flat_intercept: bool

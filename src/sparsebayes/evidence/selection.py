@@ -90,6 +90,21 @@ class LargestEvidence:
         return self.point
 
 
+@dataclass
+class LastPoint:
+    """The point that the path ends at, its number having been chosen before."""
+
+    point: tuple[IntVector, Vector] | None = None
+
+    def add(self, positions: IntVector, objective: Objective, mode: MapResult) -> float:
+        self.point = positions, mode.w
+        return mode.value
+
+    def choose(self) -> tuple[IntVector, Vector]:
+        assert self.point is not None
+        return self.point
+
+
 def leave_one_out_losses(objective: Objective, mode: MapResult) -> Vector:
     """The loss of each sample under the mode without it, by one Newton step from the mode.
 
