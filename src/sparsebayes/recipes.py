@@ -64,7 +64,7 @@ class Recipe:
     map_tol: float
     init_alpha: float
     intercept_prior: InterceptPrior
-    scale: Callable[[int, int], ScaleName]
+    scale: Callable[[float, int], ScaleName]
     """From the numbers of rows and columns."""
     scale_if_none: ScaleName
     """How columns are scaled for arithmetic where the user asks for no scaling of the prior."""
@@ -118,15 +118,15 @@ def exact_once_small(n_active: int, settings: Settings, tol: float) -> MapSolver
     return NewtonCGSolver(max(settings.map_tol, tol), settings.map_max_iter)
 
 
-def as_given(n_rows: int, n_columns: int) -> ScaleName:
+def as_given(n_rows: float, n_columns: int) -> ScaleName:
     return "none"
 
 
-def unit_columns(n_rows: int, n_columns: int) -> ScaleName:
+def unit_columns(n_rows: float, n_columns: int) -> ScaleName:
     return "columns"
 
 
-def free_of_units(n_rows: int, n_columns: int) -> ScaleName:
+def free_of_units(n_rows: float, n_columns: int) -> ScaleName:
     return "columns" if n_columns <= n_rows else "common"
 
 

@@ -154,6 +154,7 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
         return X, y
 
     def _settings(self, n_rows, n_columns):
+        """The parameters for so many rows, a row of weight 2 counting as two, and columns."""
         taken = recipe(self.solver, self._basis_name)
 
         def own(value, default):
@@ -190,7 +191,7 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
                 basis,
                 problem.labels,
                 None if unweighted else weight[problem.rows],
-                self._settings(part.shape[0], len(basis.numbers)),
+                self._settings(weight[problem.rows].sum(), len(basis.numbers)),
                 start,
                 n_threads if len(problems) == 1 else 1,
                 self._watcher(number, classes, problem, basis),

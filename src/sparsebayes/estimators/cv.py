@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from inspect import Signature, signature
 from typing import ClassVar
 
 import numpy as np
@@ -33,16 +34,22 @@ class EarlyStoppingCV(SparseBayesClassifier):
     """The search; put before a classifier among the bases, whose parameters it passes on."""
 
     _plain: ClassVar[type[SparseBayesClassifier]]  # that classifier
+    __signature__: ClassVar[Signature]
 
-    def __init__(self, *, cv=5, scoring=None, rule="best", **parameters):
-        super().__init__(**parameters)
+    def __init_subclass__(cls):
+        # The classifier's parameters and the search's, for whoever asks what the class takes.
+        own = [p for p in signature(EarlyStoppingCV.__init__).parameters.values() if p.kind is p.KEYWORD_ONLY]
+        cls.__signature__ = Signature([*signature(cls._plain).parameters.values(), *own])
+
+    def __init__(self, *parameters, cv=5, scoring=None, rule="best", **named):
+        super().__init__(*parameters, **named)
         self.cv = cv
         self.scoring = scoring
         self.rule = rule
 
     @classmethod
     def _get_param_names(cls):
-        return sorted([*cls._plain._get_param_names(), "cv", "scoring", "rule"])
+        return sorted(cls.__signature__.parameters)
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None):

@@ -85,8 +85,8 @@ class SBLClassifier(SparseBayesClassifier):
     sparse_coef_ : csr_matrix of shape (n_problems, n_features)
         The same as it is stored.
     coef_std_ : ndarray of shape (n_problems, n_features)
-        Posterior standard deviations of the weights, zero where pruned; above 1000 weights, from the Hessian's
-        diagonal alone, hence too small where columns are correlated.
+        Posterior standard deviations of the weights, zero where pruned; above 1000 weights, from the
+        Hessian's diagonal alone, hence too small where columns are correlated.
     intercept_ : ndarray of shape (n_problems,)
         Intercepts.
     alpha_ : ndarray of shape (n_problems, n_features)
