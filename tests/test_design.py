@@ -8,9 +8,13 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparsebayes.design import Meter, Metered, WithIntercept, as_design
+from sparsebayes.basis import KernelBasis, as_matrix
+from sparsebayes.design import ComputedDesign, Meter, Metered, Threads, WithIntercept, as_design
+from sparsebayes.design import computed as computed_module
 from sparsebayes.design import sparse as sparse_module
+from sparsebayes.design.dense import DenseDesign
 from sparsebayes.design.threads import THREADS_PAY_FROM, automatic_count
+from sparsebayes.kernels import Kernel
 from tests.contracts.design import DesignContract
 
 
@@ -58,6 +62,92 @@ class TestTiles(TestCSR):
         design = super().make(X)
         assert len(design._tiles) > 3
         return design
+
+
+class ArraySource:
+    """An array that is handed out by rows, as a kernel would be computed."""
+
+    def __init__(self, array):
+        self.array = array
+        self.shape, self.dtype = array.shape, array.dtype
+
+    def rows(self, rows):
+        return self.array[rows].copy()
+
+    def take(self, columns):
+        return ArraySource(self.array[:, columns])
+
+
+class TestComputed(DesignContract):
+    """In blocks on the fly; columns of nothing but zeros are not known before they are computed."""
+
+    @pytest.fixture(autouse=True)
+    def small_blocks(self, monkeypatch):
+        monkeypatch.setattr(computed_module, "BLOCK_ROWS", 7)
+        monkeypatch.setattr(computed_module, "BLOCK_COLUMNS", 4)
+        monkeypatch.setattr(computed_module, "MAX_BANDS", 3)
+
+    def matrix(self, seed=0):
+        X = super().matrix(seed)
+        X[:, 4] = 1.0
+        return X
+
+    def make(self, X):
+        design = as_design(ComputedDesign(ArraySource(X), Threads(2), max_held=0))[0]
+        assert isinstance(design, ComputedDesign)
+        assert len(design._bands) == 3
+        assert len(design._parts) == 3
+        return design
+
+    def test_shape_and_columns(self):
+        design, X = self.both()
+        assert design.shape == X.shape
+        np.testing.assert_array_equal(design.columns, np.arange(X.shape[1]))
+
+    @pytest.mark.parametrize("max_held", [0, 10**6])
+    @pytest.mark.parametrize("scale", ["columns", "common"])
+    def test_scaled_and_centred_as_an_array_is(self, max_held, scale, rng):
+        X = self.matrix() + 3.0
+        weight = rng.random(len(X))
+        arguments = {"scale": scale, "centre": True, "weight": weight}
+        held, expected = as_design(X, **arguments)
+        design, actual = as_design(ComputedDesign(ArraySource(X), Threads(1), max_held), **arguments)
+        np.testing.assert_array_equal(design.columns, held.columns)  # without the constant one
+        assert 4 not in design.columns
+        for name in ("divisor", "exponent", "offset"):
+            left, right = getattr(actual, name), getattr(expected, name)
+            np.testing.assert_allclose(left[design.columns], right[design.columns], rtol=1e-12)
+        w = rng.normal(size=design.shape[1])
+        np.testing.assert_allclose(design.matvec(w), held.matvec(w), rtol=1e-12, atol=1e-12)
+
+    def test_held_once_few_entries_are_left(self):
+        X = self.matrix()
+        design = ComputedDesign(ArraySource(X), Threads(1), max_held=2 * len(X))
+        keep = np.zeros(X.shape[1], dtype=bool)
+        keep[[1, 6]] = True
+        taken = design.take(keep)
+        assert isinstance(taken, DenseDesign)
+        np.testing.assert_array_equal(taken.columns, [1, 6])
+        keep[2] = True
+        assert isinstance(design.take(keep), ComputedDesign)
+
+    def test_same_bits_with_any_number_of_threads(self, rng):
+        X, r = rng.normal(size=(40, 9)), rng.normal(size=40)
+        one, three = (ComputedDesign(ArraySource(X), Threads(n), 0).rmatvec(r) for n in (1, 3))
+        np.testing.assert_array_equal(one, three)
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [(np.float32, 1e-6), (np.float64, 1e-10)])
+def test_kernel_in_blocks_equals_the_held_matrix(dtype, tolerance, rng):
+    X = rng.normal(size=(1500, 6)).astype(dtype)
+    basis = KernelBasis(Kernel("rbf", 0.2), X, np.arange(1500))
+    held, blocks = as_design(basis.transform(X))[0], as_matrix(basis, X, 1000, 2)
+    assert isinstance(blocks, ComputedDesign)
+    w, h = rng.normal(size=1500), rng.random(1500)
+    for verb, vector in [("matvec", w), ("rmatvec", w), ("sq_rmatvec", h)]:
+        expected = getattr(held, verb)(vector)
+        error = np.abs(getattr(blocks, verb)(vector) - expected).max()
+        assert error <= tolerance * np.abs(expected).max(), verb
 
 
 class TestManyBlocksAndThreads(DesignContract):

@@ -49,7 +49,7 @@ def test_newton_loop_is_algorithm_2_with_the_exact_inverse(iterations):
     t = (y == 1).astype(float)
     active, w, alpha = literal_sbl(np.hstack([X, np.ones((100, 1))]), t, iterations)
     design = WithIntercept(as_design(X)[0], 8)
-    loop = JointLoop(lambda n: NewtonSolver(tol=1e-13), tol=0.0, max_iter=iterations)
+    loop = JointLoop(lambda n, finish: NewtonSolver(tol=1e-13), tol=0.0, max_iter=iterations)
     fit = loop.run(design, t, np.full(9, 1e-5), np.zeros(9))
     np.testing.assert_array_equal(fit.active, active)
     np.testing.assert_allclose(fit.w, w, rtol=1e-6, atol=1e-9)
@@ -59,7 +59,7 @@ def test_newton_loop_is_algorithm_2_with_the_exact_inverse(iterations):
 def test_history_counts_what_the_design_saw_and_columns_are_really_dropped():
     X, y = classification(n=150, m=40, seed=1)
     design = CountingDesign(WithIntercept(as_design(X)[0], 40))
-    loop = JointLoop(lambda n: DQNSolver(), max_iter=30)
+    loop = JointLoop(lambda n, finish: DQNSolver(), max_iter=30)
     fit = loop.run(design, y.astype(float), np.full(41, 1e-5), np.zeros(41))
     for verb in ("matvec", "rmatvec"):
         assert design.counts[verb] == sum(record["passes"].get(verb, 0) for record in fit.history)
@@ -83,7 +83,9 @@ def test_dqn_never_asks_for_a_matrix_of_curvature():
 
     X, y = classification(n=150, m=40, seed=1)
     design = NoGram(as_design(X)[0])
-    JointLoop(lambda n: DQNSolver(), max_iter=5).run(design, y.astype(float), np.full(40, 1e-5), np.zeros(40))
+    JointLoop(lambda n, finish: DQNSolver(), max_iter=5).run(
+        design, y.astype(float), np.full(40, 1e-5), np.zeros(40)
+    )
 
 
 def test_joint_loop_stops_for_each_of_its_reasons():
@@ -92,7 +94,7 @@ def test_joint_loop_stops_for_each_of_its_reasons():
     alpha, w = np.full(3, 1e-5), np.zeros(3)
 
     def run(callback=lambda state: False, **parameters):
-        return JointLoop(lambda n: NewtonSolver(), **parameters).run(
+        return JointLoop(lambda n, finish: NewtonSolver(), **parameters).run(
             design, labels, alpha, w, callback=callback
         )
 

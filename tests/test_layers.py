@@ -26,6 +26,7 @@ LAYERS = [
     "basis",
     "multiclass",
     "estimators",
+    "display",
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names.split()}
 

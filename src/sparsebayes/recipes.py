@@ -16,8 +16,12 @@ BasisName = Literal["features", "kernel", "hidden"]
 
 # Up to here the exact posterior costs no more than the data: a few hundred columns, 1 MB of Hessian.
 EXACT_BELOW = 400
+# Where more than that stay, up to here: 32 MB of Hessian.
+EXACT_AT_MOST = 2000
 # Enough to rank weights by; only the model that is kept is solved to map_tol.
 PATH_TOL = 1e-3
+# Enough to prune by, while most of what is left will go: 1e-3 gave no better models and took longer.
+PRUNING_TOL = 1e-2
 # The least q^2/s, a squared z-score, of a basis function: Akaike's price of a parameter.
 MIN_SUPPORT = 2.0
 
@@ -80,7 +84,7 @@ def algorithm_2(map_solver: Callable[[float, int], MapSolver]) -> Callable[[Sett
     def make(settings: Settings) -> OuterLoop:
         solver = map_solver(settings.map_tol, settings.map_max_iter)
         return JointLoop(
-            lambda n_active: solver,
+            lambda n_active, finish: solver,
             settings.tol,
             settings.max_iter,
             settings.alpha_max,
@@ -101,8 +105,13 @@ def elimination(settings: Settings) -> OuterLoop:
 
 
 def algorithm_2_exact_once_small(settings: Settings) -> OuterLoop:
+    def map_solver(n_active: int, finish: bool) -> MapSolver:
+        if finish and n_active <= EXACT_AT_MOST:
+            return NewtonSolver(settings.map_tol, settings.map_max_iter)
+        return exact_once_small(n_active, settings, settings.map_tol if finish else PRUNING_TOL)
+
     return JointLoop(
-        lambda n_active: exact_once_small(n_active, settings, PATH_TOL),
+        map_solver,
         settings.tol,
         settings.max_iter,
         settings.alpha_max,

@@ -1,6 +1,6 @@
 """What the columns of a design are functions of: raw features, kernels, hidden nodes."""
 
-from sparsebayes.basis.base import Basis, as_matrix
+from sparsebayes.basis.base import MAX_HELD, Basis, as_matrix
 from sparsebayes.basis.hidden import ACTIVATIONS, HiddenBasis
 from sparsebayes.basis.identity import IdentityBasis
 from sparsebayes.basis.kernel import KernelBasis
@@ -8,6 +8,7 @@ from sparsebayes.basis.rows import DistinctRows, candidate_rows
 
 __all__ = [
     "ACTIVATIONS",
+    "MAX_HELD",
     "Basis",
     "DistinctRows",
     "HiddenBasis",

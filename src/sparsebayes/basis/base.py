@@ -11,6 +11,9 @@ import numpy as np
 from sparsebayes._typing import AnyArray, IntVector
 from sparsebayes.design import ComputedDesign, Threads, automatic_count
 
+# Entries of a matrix with a bounded number of columns that is held in memory: half a gigabyte.
+MAX_HELD = 1 << 26
+
 
 class Basis(Protocol):
     """Functions of a row of X, one a column of the design."""

@@ -29,13 +29,14 @@ class HiddenBasis:
     weights: AnyArray  # a row a node
     biases: AnyArray
     numbers: IntVector
+    n_drawn: int  # nodes there were at first
 
     @classmethod
     def random(cls, activation: str, n_nodes: int, n_features: int, rng: np.random.RandomState) -> Self:
         """Weights and biases uniform in [-1, 1]."""
         weights = rng.uniform(-1.0, 1.0, size=(n_nodes, n_features))
         biases = rng.uniform(-1.0, 1.0, size=n_nodes)
-        return cls(activation, weights, biases, np.arange(n_nodes))
+        return cls(activation, weights, biases, np.arange(n_nodes), n_nodes)
 
     @classmethod
     def merged(cls, layers: Sequence[Self]) -> Self:
@@ -46,6 +47,7 @@ class HiddenBasis:
             np.vstack([layer.weights for layer in layers]),
             np.concatenate([layer.biases for layer in layers]),
             np.concatenate([layer.numbers for layer in layers]),
+            layers[0].n_drawn,
         )
         return joined.kept(first)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from sparsebayes._typing import IntVector
 
@@ -20,7 +21,10 @@ class IdentityBasis:
         return np.arange(self.n_columns) if self.columns is None else self.columns
 
     def transform(self, X: Any) -> Any:
-        return X if self.columns is None else X[:, self.columns]
+        if self.columns is None:
+            return X
+        # take keeps the order in memory, and with it the bits of products, that an array computed here has.
+        return X[:, self.columns] if sp.issparse(X) else np.take(X, self.columns, axis=1)
 
     def kept(self, active: IntVector) -> IdentityBasis:
         columns = active if self.columns is None else self.columns[active]

@@ -126,13 +126,15 @@ def as_design(
     centre: bool = False,
     weight: Vector | None = None,
     threads: int | None = 1,
+    owned: bool = False,
 ) -> tuple[Storage, ColumnScale]:
     """The design of a dense array or a scipy sparse matrix, without its empty columns; or a computed one.
 
     ``scale="columns"`` divides each column by its root mean square (weighted by ``weight``),
     ``"common"`` divides all of X by the root mean square length of a row. With ``centre``, X is
     centred first, and its constant columns are left out too; a sparse one stays as it is, and is worked
-    on by so many ``threads``, or, if None, by as many as its size is worth.
+    on by so many ``threads``, or, if None, by as many as its size is worth. An ``owned`` array is scaled in
+    place.
     """
     storage: Storage
     if isinstance(X, ComputedDesign):
@@ -140,7 +142,7 @@ def as_design(
     elif sp.issparse(X):
         storage = SparseDesign.from_matrix(X, Threads(automatic_count(X.nnz) if threads is None else threads))
     else:
-        storage = DenseDesign.from_array(np.asarray(X))
+        storage = DenseDesign.from_array(np.asarray(X), owned)
     n_rows, n_features = X.shape
     if scale == "none" or not storage.shape[1]:
         return storage, ColumnScale.identity(n_features)

@@ -18,14 +18,15 @@ CONSTANT_COLUMN = 16.0 * float(np.finfo(np.float64).eps)
 class DenseDesign:
     """X as a float64 or float32 array of either order; arithmetic is in double precision."""
 
-    def __init__(self, array: AnyArray, columns: IntVector) -> None:
+    def __init__(self, array: AnyArray, columns: IntVector, owned: bool = False) -> None:
         self._array = array
         self.columns = columns
+        self._owned = owned  # the array may be overwritten, together with this design
 
     @classmethod
-    def from_array(cls, array: AnyArray) -> DenseDesign:
+    def from_array(cls, array: AnyArray, owned: bool = False) -> DenseDesign:
         """The array without its zero columns; not copied where there are none."""
-        design = cls(array, np.arange(array.shape[1]))
+        design = cls(array, np.arange(array.shape[1]), owned)
         filled = design.peak() > 0.0
         return design if filled.all() else design.take(filled)
 
@@ -63,18 +64,18 @@ class DenseDesign:
         return out
 
     def take(self, keep: Mask) -> DenseDesign:
-        return DenseDesign(self._array[:, keep], self.columns[keep])
+        return DenseDesign(self._array[:, keep], self.columns[keep], owned=True)
 
     def narrow(self, keep: Mask) -> DenseDesign:
         return self.take(keep)  # the array may be the caller's
 
     def centred(self, share: Vector) -> tuple[DenseDesign, Vector]:
         """Columns less their means, weighted by ``share``, and the means; constant ones are dropped."""
-        means = self.rmatvec(share)
-        centred = np.empty_like(self._array)
+        means, rounding = self.rmatvec(share), CONSTANT_COLUMN * self.peak()
+        centred = self._array if self._owned else np.empty_like(self._array)
         np.subtract(self._array, means, out=centred, casting="same_kind")
-        design = DenseDesign(centred, self.columns)
-        varying = design.peak() > CONSTANT_COLUMN * self.peak()
+        design = DenseDesign(centred, self.columns, owned=True)
+        varying = design.peak() > rounding
         return (design if varying.all() else design.take(varying)), means[varying]
 
     def peak(self) -> Vector:
@@ -83,12 +84,12 @@ class DenseDesign:
         return np.asarray(np.maximum(high, -low), dtype=np.float64)
 
     def shifted(self, exponent: AnyArray) -> DenseDesign:
-        return DenseDesign(np.ldexp(self._array, -exponent), self.columns)
+        return DenseDesign(np.ldexp(self._array, -exponent), self.columns, owned=True)
 
     def divided(self, divisor: Vector) -> DenseDesign:
-        quotient = np.empty_like(self._array)
+        quotient = self._array if self._owned else np.empty_like(self._array)
         np.divide(self._array, divisor, out=quotient, casting="same_kind")
-        return DenseDesign(quotient, self.columns)
+        return DenseDesign(quotient, self.columns, owned=True)
 
     def row_blocks(self) -> Iterator[tuple[slice, Matrix]]:
         for rows in row_slices(self.shape):

@@ -107,6 +107,7 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
         self.classes_ = classes
         self._scheme = self.multi_class
         self._training_shape = everything.shape
+        self._basis_sizes = [len(basis.numbers) for basis in bases]
         self._keep(solutions, X.dtype)
         self._warn(solutions)
         return self
@@ -130,8 +131,8 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
         return None
 
     @property
-    def _n_candidates(self) -> int:
-        """Features, training rows or hidden nodes that the last fit chose from."""
+    def _n_numbers(self) -> int:
+        """Features, training rows or hidden nodes that the last fit chose from, or some of them."""
         raise NotImplementedError
 
     @property

@@ -120,6 +120,7 @@ def fit_problem(
         centre=taken.centre and flat_intercept,
         weight=weight,
         threads=n_threads,
+        owned=not isinstance(basis, IdentityBasis),
     )
     del matrix
     if settings.fit_intercept:

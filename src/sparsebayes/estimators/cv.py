@@ -75,7 +75,7 @@ class EarlyStoppingCV(SparseBayesClassifier):
             weight = _check_sample_weight(sample_weight, rows, ensure_non_negative=True)
         parameters = {name: getattr(self, name) for name in self._plain._get_param_names()}
         plain = self._plain(**parameters | {"warm_start": False, "callbacks": None})
-        scorer = check_scoring(self, scoring=self.scoring)
+        scorer = check_scoring(self, scoring="accuracy" if self.scoring is None else self.scoring)
         splits = list(check_cv(self.cv, labels, classifier=True).split(rows, labels))
         if self.n_jobs not in (None, 1):
             plain.set_params(n_jobs=1)  # the folds share the cores

@@ -184,5 +184,5 @@ class SBLClassifier(SparseBayesClassifier):
         return np.arange(bases[0].n_columns)
 
     @property
-    def _n_candidates(self):
+    def _n_numbers(self):
         return self._training_shape[1]

@@ -94,7 +94,7 @@ def replays(fitted, recorder):
 def sbl_path(X, y, X_val, y_val, *, estimator=None, sample_weight=None):
     """The accuracy–sparsity path: the model after every outer iteration, judged on validation data.
 
-    One fit; nothing is fitted again. :class:`~sparsebayes.PathDisplay` draws it, as in Fig. 5 of the paper.
+    One fit; nothing is fitted again. :class:`~sparsebayes.display.PathDisplay` draws it: the paper's Fig. 5.
 
     Parameters
     ----------
@@ -124,8 +124,9 @@ def sbl_path(X, y, X_val, y_val, *, estimator=None, sample_weight=None):
         - ``accuracy``, ``log_loss``: on the validation data;
         - ``seconds``: since the fit began;
 
-        and with ``n_candidates``, the number of features (training rows, hidden nodes) there were to choose
-        from, and ``estimator``, the fitted classifier.
+        and with ``n_candidates``, the number of features (training rows, hidden nodes) there are,
+        and ``estimator``, the fitted classifier. With the solver "auto" of the linear and the random-layer
+        classifier the path goes down to nothing, and the model that was settled on lies somewhere on it.
 
     Examples
     --------
@@ -140,7 +141,6 @@ def sbl_path(X, y, X_val, y_val, *, estimator=None, sample_weight=None):
     estimator = SBLClassifier("dqn") if estimator is None else estimator
     X = _checks.check_rows(X, type(estimator).__name__)
     fitted, recorder = recorded_fit(estimator, X, y, sample_weight, X_val, keep_coef=True)
-    n_candidates = fitted._n_candidates  # features, training rows or hidden nodes
     path = Bunch(
         iteration=np.arange(1, recorder.n_iter + 1),
         n_relevant=[],
@@ -152,7 +152,7 @@ def sbl_path(X, y, X_val, y_val, *, estimator=None, sample_weight=None):
     )
     for iteration, replay in enumerate(replays(fitted, recorder), start=1):
         problems = recorder.at(iteration)
-        coef = _stacked(problems, n_candidates)
+        coef = _stacked(problems, fitted._n_numbers)
         path.coef.append(coef)
         path.n_relevant.append(len(np.unique(coef.indices)))
         path.intercept.append(np.array([snapshot.intercept for snapshot in problems]))
@@ -161,7 +161,7 @@ def sbl_path(X, y, X_val, y_val, *, estimator=None, sample_weight=None):
         path.seconds.append(sum(snapshot.seconds for snapshot in problems))
     for name in ("n_relevant", "accuracy", "log_loss", "seconds"):
         path[name] = np.array(path[name])
-    path.n_candidates = n_candidates
+    path.n_candidates = fitted._n_numbers
     path.estimator = fitted
     return path
 

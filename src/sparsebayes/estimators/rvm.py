@@ -6,11 +6,12 @@ from numbers import Integral, Real
 from typing import ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from sparsebayes import kernels
-from sparsebayes.basis import Basis, DistinctRows, IdentityBasis, KernelBasis, candidate_rows
+from sparsebayes.basis import MAX_HELD, Basis, DistinctRows, IdentityBasis, KernelBasis, candidate_rows
 from sparsebayes.estimators._base import SparseBayesClassifier
 from sparsebayes.recipes import BasisName
 
@@ -51,9 +52,10 @@ or callable, default="rbf"
         model. A number: so many rows of each binary problem, drawn by k-means++ from each class in
         proportion. "auto": all, or 1000 of them where there are more than ``max_basis``.
     max_basis : int, default=3000
-        No matrix with more than ``max_basis**2`` entries is held in memory; a larger one is computed block by
-        block, in the precision of X, whenever it is needed. With ``basis="all"`` a pass then costs
-        N² kernel values, but memory grows only with N.
+        For more rows than this no kernel matrix between all of them is held: with ``basis="all"`` its columns
+        are computed in blocks, in the precision of X, whenever they are needed. A pass then costs N² kernel
+        values, but memory grows only with N. The matrix between all rows and k candidates is held up to half
+        a gigabyte.
     solver : {"auto", "dqn", "newton"}, default="auto"
         - "auto": Algorithm 2 with the diagonal of the Hessian while more than 400 vectors are left and the
           exact posterior (eq. 7) from then on; kernel columns are centred and of unit variance.
@@ -223,7 +225,8 @@ or callable, default="rbf"
 
     @property
     def _max_held(self):
-        return self.max_basis**2
+        # N x N is bounded by max_basis; N x k, as every basis but "all" has beyond it, by what memory is for.
+        return self.max_basis**2 if self.basis == "all" else max(self.max_basis**2, MAX_HELD)
 
     def _validated(self, X, y):
         X, y = super()._validated(X, y)
@@ -232,6 +235,8 @@ or callable, default="rbf"
                 "RVMClassifier(kernel='precomputed') must be fitted with the square matrix of the kernel "
                 f"between all training rows. Got an X of shape {X.shape}."
             )
+        if self.kernel == "precomputed" and sp.issparse(X):
+            X = X.toarray()  # a kernel has no zeros to speak of, and solvers want to centre its columns
         return X, y
 
     def _bases(self, X, codes, weight, numbers, problems):
@@ -299,5 +304,5 @@ or callable, default="rbf"
         return self.relevance_
 
     @property
-    def _n_candidates(self):
+    def _n_numbers(self):
         return self._training_shape[0]

@@ -8,12 +8,9 @@ from typing import ClassVar
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from sparsebayes.basis import ACTIVATIONS, HiddenBasis
+from sparsebayes.basis import ACTIVATIONS, MAX_HELD, HiddenBasis
 from sparsebayes.estimators._base import SparseBayesClassifier
 from sparsebayes.recipes import BasisName
-
-# Entries of the matrix of hidden outputs that is held in memory: half a gigabyte in double precision.
-MAX_HELD = 1 << 26
 
 
 class SBELMClassifier(SparseBayesClassifier):
@@ -199,15 +196,17 @@ class SBELMClassifier(SparseBayesClassifier):
 
     @property
     def _basis(self):
-        return HiddenBasis(self._activation, self.hidden_weights_, self.hidden_biases_, self.hidden_nodes_)
+        return HiddenBasis(
+            self._activation, self.hidden_weights_, self.hidden_biases_, self.hidden_nodes_, self._n_drawn
+        )
 
     def _keep_basis(self, bases):
         layer = HiddenBasis.merged(bases)
-        self._activation = layer.activation
+        self._activation, self._n_drawn = layer.activation, layer.n_drawn
         self.hidden_nodes_ = layer.numbers
         self.hidden_weights_, self.hidden_biases_ = layer.weights, layer.biases
         return self.hidden_nodes_
 
     @property
-    def _n_candidates(self):
-        return self.n_hidden
+    def _n_numbers(self):
+        return self._n_drawn

@@ -16,12 +16,15 @@ from sparsebayes.evidence.recording import Stopwatch, make_record
 from sparsebayes.map_solvers import MapResult, MapSolver, admit
 from sparsebayes.objective import Objective
 
+# The change of log alpha from which on a better inner solver takes over, where there is one to finish with.
+COARSE_TOL = 0.1
+
 
 @dataclass(frozen=True, slots=True)
 class JointLoop:
     """Algorithm 2 of the paper, numbered as in its box; one step after the other, each on all weights."""
 
-    map_solver: Callable[[int], MapSolver]  # for so many active weights
+    map_solver: Callable[[int, bool], MapSolver]  # for so many active weights, at first or to finish with
     tol: float = 1e-3  # DELTA_LOGALPHA
     max_iter: int = 100  # MaxIts
     alpha_max: float = 1e6  # ALPHA_MAX
@@ -38,15 +41,16 @@ class JointLoop:
         callback: Callable[[State], bool] = lambda state: False,
     ) -> Fit:
         """From ``w`` and ``alpha``; ``callback`` sees every iteration and stops the loop by True."""
-        admit(self.map_solver(design.shape[1]), design)
+        admit(self.map_solver(design.shape[1], False), design)
         meter = Meter()
         design = Metered(design, meter)
         history: list[Record] = []
         status = FitStatus.MAX_ITER
+        finish = False
         for iteration in range(1, self.max_iter + 1):
             watch = Stopwatch(meter)
             # 1. MAP stage
-            solver = self.map_solver(len(w))
+            solver = self.map_solver(len(w), finish)
             mode = solver.solve(Objective(design, labels, alpha, weight), w)
             watch.lap("map")
             # 2. A-stage, eq. 8 and 15
@@ -76,9 +80,11 @@ class JointLoop:
             del mode, inverse_diagonal, before, keep  # vectors of the length before pruning
             stop = callback(State(w, alpha, design.columns, record))
             # 4. stop test
+            finish = finish or change < COARSE_TOL
+            final = solver == self.map_solver(len(w), True)
             if not (alpha > 0.0).any():
                 status = FitStatus.ALL_PRUNED
-            elif change < self.tol and supported.all():
+            elif change < self.tol and supported.all() and final:
                 status = FitStatus.CONVERGED
             elif stop:
                 status = FitStatus.CALLBACK

@@ -1,0 +1,142 @@
+"""Bases, and which rows carry one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sparsebayes.basis import (
+    ACTIVATIONS,
+    DistinctRows,
+    HiddenBasis,
+    IdentityBasis,
+    KernelBasis,
+    as_matrix,
+    candidate_rows,
+)
+from sparsebayes.design import ComputedDesign
+from sparsebayes.kernels import Kernel
+
+FORMULAS = {
+    "sigmoid": lambda z: 1.0 / (1.0 + np.exp(-z)),
+    "tanh": lambda z: (np.exp(z) - np.exp(-z)) / (np.exp(z) + np.exp(-z)),
+    "relu": lambda z: np.where(z > 0.0, z, 0.0),
+    "sine": np.sin,
+}
+
+
+def test_every_activation_is_compared():
+    assert set(FORMULAS) == set(ACTIVATIONS)
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+def test_hidden_nodes(activation, make, rng):
+    X = rng.normal(size=(6, 4))
+    layer = HiddenBasis.random(activation, 5, 4, np.random.RandomState(0))
+    literal = [
+        [FORMULAS[activation](a @ x + b) for a, b in zip(layer.weights, layer.biases, strict=True)] for x in X
+    ]
+    np.testing.assert_allclose(layer.transform(make(X)), literal, rtol=1e-12, atol=1e-15)
+
+
+def test_hidden_weights_are_uniform():
+    layer = HiddenBasis.random("sigmoid", 400, 50, np.random.RandomState(0))
+    for values in (layer.weights, layer.biases):
+        assert -1.0 <= values.min() < -0.98
+        assert 0.98 < values.max() <= 1.0
+        assert abs(values.mean()) < 0.1
+    assert abs(layer.weights.var() - 1.0 / 3.0) < 0.01
+    twice = layer.scaled(2.0)
+    np.testing.assert_array_equal(twice.weights, 2.0 * layer.weights)
+    np.testing.assert_array_equal(twice.biases, 2.0 * layer.biases)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+def test_a_layer_fitted_to_the_data_ignores_its_units(make, rng):
+    X, weight = rng.normal(3.0, [1.0, 5.0, 0.1], size=(50, 3)), rng.random(50)
+    layer = HiddenBasis.random("tanh", 2000, 3, np.random.RandomState(0))
+    outputs = layer.fitted_to(make(X), weight).transform(make(X))
+    np.testing.assert_allclose(
+        layer.fitted_to(make(X * 1e6), weight).transform(make(X * 1e6)), outputs, rtol=1e-9
+    )
+    np.testing.assert_allclose(layer.fitted_to(X + 7.0, weight).transform(X + 7.0), outputs, rtol=1e-9)
+    before = np.arctanh(outputs) - layer.biases
+    assert abs(np.average(np.square(before), axis=0, weights=weight).mean() - 1.0) < 0.05
+
+
+def kernel_basis(X):
+    return KernelBasis(Kernel("rbf", 0.5), X, np.arange(10, 10 + X.shape[0]))
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+def test_kept_and_merged(make, rng):
+    X = rng.normal(size=(6, 3))
+    bases = {
+        "kernel": kernel_basis(make(X)),
+        "hidden": HiddenBasis.random("sine", 6, 3, np.random.RandomState(0)),
+        "identity": IdentityBasis(3),
+    }
+    for name, basis in bases.items():
+        whole = basis.transform(X)
+        kept = basis.kept(np.array([0, 2]))
+        np.testing.assert_allclose(kept.transform(X), whole[:, [0, 2]], rtol=1e-12)
+        np.testing.assert_array_equal(kept.numbers, basis.numbers[[0, 2]])
+        if name == "identity":
+            continue
+        merged = type(basis).merged([basis.kept(np.array([4, 5])), kept, basis.kept(np.array([2, 5]))])
+        np.testing.assert_array_equal(merged.numbers, basis.numbers[[0, 2, 4, 5]])
+        np.testing.assert_allclose(merged.transform(X), whole[:, [0, 2, 4, 5]], rtol=1e-12)
+
+
+def test_a_matrix_is_held_up_to_a_limit(rng):
+    X = rng.normal(size=(20, 3))
+    assert isinstance(as_matrix(kernel_basis(X), X, 400, 1), np.ndarray)
+    assert isinstance(as_matrix(kernel_basis(X), X, 399, 1), ComputedDesign)
+    assert as_matrix(IdentityBasis(3), X, None, 1) is X
+
+
+@given(st.integers(0, 1000))
+def test_distinct_rows(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-1, 2, size=(12, 2)) * 1.0
+    X[X == 0.0] *= rng.choice([-1.0, 1.0])  # -0.0 is 0.0
+    weight = rng.integers(1, 4, size=12).astype(float)
+    codes = rng.integers(0, 3, size=12)
+    shuffled = rng.permutation(12)
+    for make in (np.asarray, sp.csr_array):
+        rows = DistinctRows.of(make(X))
+        expected = {tuple(row) for row in X.tolist()}
+        assert len(rows.first) == len(expected) == len({tuple(X[k]) for k in rows.first})
+        np.testing.assert_array_equal(X[rows.first][rows.inverse], X)
+        for k, first in enumerate(rows.first):
+            same = (X[first] == X).all(axis=1)
+            assert first == np.flatnonzero(same)[0]
+            assert rows.total(weight)[k] == weight[same].sum()
+            shares = np.bincount(codes[same], weights=weight[same], minlength=3)
+            assert shares[rows.main_class(codes, weight)[k]] == shares.max()
+        again = DistinctRows.of(make(X[shuffled]))
+        np.testing.assert_array_equal(X[shuffled][again.first], X[rows.first])
+
+
+def test_candidates_cover_the_data_and_its_classes(rng):
+    # Five clusters, the smallest of ten rows in a thousand: uniform draws would rarely meet it.
+    sizes = [500, 300, 100, 90, 10]
+    X = np.concatenate([rng.normal(10.0 * k, 0.1, size=(n, 2)) for k, n in enumerate(sizes)])
+    codes = np.repeat([0, 1, 0, 1, 1], sizes)
+    chosen = candidate_rows(X, codes, np.ones(1000), 20, np.random.RandomState(0))
+    assert len(chosen) == len(set(chosen)) == 20
+    assert set(np.round(X[chosen, 0] / 10.0)) == {0, 1, 2, 3, 4}
+    assert np.count_nonzero(codes[chosen] == 0) == 12  # 600 of 1000 rows
+    np.testing.assert_array_equal(
+        chosen, candidate_rows(X, codes, np.ones(1000), 20, np.random.RandomState(0))
+    )
+
+
+def test_candidates_of_a_rare_class(rng):
+    X, codes = rng.normal(size=(500, 2)), (np.arange(500) < 2).astype(int)
+    chosen = candidate_rows(sp.csr_array(X), codes, np.ones(500), 10, np.random.RandomState(0))
+    assert np.count_nonzero(codes[chosen] == 1) == 1

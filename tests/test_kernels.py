@@ -1,0 +1,113 @@
+"""The kernels against scikit-learn's, and the numbers taken from the data."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import pairwise
+
+from sparsebayes import kernels
+from sparsebayes.kernels import Kernel, UserKernel, weighted_median
+
+GAMMA, DEGREE, COEF0 = 0.3, 2, 0.7
+THEIRS = {
+    "rbf": lambda A, B: pairwise.rbf_kernel(A, B, gamma=GAMMA),
+    "laplacian": lambda A, B: pairwise.laplacian_kernel(A, B, gamma=GAMMA),
+    # Eq. 9 as printed; scikit-learn has only the distance.
+    "exponential": lambda A, B: np.exp(-GAMMA * pairwise.euclidean_distances(A, B)),
+    "poly": lambda A, B: pairwise.polynomial_kernel(A, B, degree=DEGREE, gamma=GAMMA, coef0=COEF0),
+    "sigmoid": lambda A, B: pairwise.sigmoid_kernel(A, B, gamma=GAMMA, coef0=COEF0),
+    "linear": lambda A, B: pairwise.linear_kernel(A, B),
+    "cosine": lambda A, B: pairwise.cosine_similarity(A, B),
+}
+
+
+@pytest.fixture
+def rows(rng):
+    A, B = rng.normal(size=(20, 5)), rng.normal(size=(7, 5))
+    A[rng.random(A.shape) < 0.4] = 0.0
+    A[3] = 0.0  # a row without a length
+    return A, B
+
+
+def test_every_kernel_is_compared():
+    assert set(THEIRS) == set(kernels.NAMES)
+
+
+@pytest.mark.parametrize("name", kernels.NAMES)
+@pytest.mark.parametrize("form", ["dense", "sparse", "sparse rows", "sparse vectors"])
+def test_equals_scikit_learn(name, form, rows):
+    A, B = rows
+    ours = Kernel(name, GAMMA, DEGREE, COEF0)(
+        sp.csr_array(A) if form in ("sparse", "sparse rows") else A,
+        sp.csr_array(B) if form in ("sparse", "sparse vectors") else B,
+    )
+    assert isinstance(ours, np.ndarray)
+    np.testing.assert_allclose(ours, THEIRS[name](A, B), rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("name", kernels.NAMES)
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+def test_single_precision_stays(name, make, rows):
+    A, B = (make(matrix.astype(np.float32)) for matrix in rows)
+    ours = Kernel(name, GAMMA, DEGREE, COEF0)(A, B)
+    assert ours.dtype == np.float32
+    np.testing.assert_allclose(ours, THEIRS[name](*rows), rtol=2e-5, atol=2e-6)
+
+
+@pytest.mark.parametrize("name", kernels.NAMES)
+def test_no_vectors(name, rows):
+    assert Kernel(name)(rows[0], rows[1][:0]).shape == (20, 0)
+
+
+def test_rows_far_from_the_origin_keep_their_distances(rows):
+    """||a||^2 + ||b||^2 - 2<a, b> would lose all digits here."""
+    A, B = rows
+    shifted = Kernel("rbf", GAMMA)(A + 1e8, B + 1e8)
+    exact = np.square((A + 1e8)[:, None] - (B + 1e8)[None]).sum(axis=2)
+    np.testing.assert_allclose(shifted, np.exp(-GAMMA * exact), rtol=1e-10)
+
+
+def test_a_kernel_of_the_users_is_checked(rows):
+    A, B = rows
+    np.testing.assert_array_equal(UserKernel(lambda a, b: (a @ b.T).tolist())(A, B), A @ B.T)
+    with pytest.raises(ValueError, match=r"real array of shape \(20, 7\).*Got shape \(7, 20\)"):
+        UserKernel(lambda a, b: b @ a.T)(A, B)
+    with pytest.raises(ValueError, match="NaN or infinity"):
+        UserKernel(lambda a, b: np.full((20, 7), np.nan))(A, B)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 9), st.integers(1, 4)), min_size=1, max_size=12),
+)
+def test_weighted_median_is_that_of_repeated_values(pairs):
+    values, weight = np.array(pairs, dtype=float).T
+    repeated = np.repeat(values, weight.astype(int))
+    assert weighted_median(values, weight) == np.median(repeated)
+    assert weighted_median(values, 0.3 * weight) == np.median(repeated)
+
+
+def test_median_distance(rng):
+    X, weight = rng.normal(size=(15, 3)), np.ones(15)
+    theirs = {
+        "rbf": pairwise.euclidean_distances(X, squared=True),
+        "poly": pairwise.euclidean_distances(X, squared=True),
+        "exponential": pairwise.euclidean_distances(X),
+        "laplacian": pairwise.manhattan_distances(X),
+    }
+    for name, distances in theirs.items():
+        median = np.median(distances[np.triu_indices(15, 1)])
+        np.testing.assert_allclose(kernels.median_distance(name, X, weight), median, rtol=1e-12)
+    assert kernels.median_distance("rbf", X[:1], weight[:1]) == 1.0
+    assert kernels.median_distance("rbf", np.ones((4, 3)), weight[:4]) == 1.0
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+def test_weighted_variance_is_that_of_repeated_rows(make, rng):
+    X, weight = rng.normal(1.0, size=(15, 3)), rng.integers(1, 4, size=15)
+    repeated = np.repeat(X, weight, axis=0)
+    ours = kernels.weighted_variance(make(X), weight.astype(float))
+    np.testing.assert_allclose(ours, repeated.var(), rtol=1e-12)
