@@ -31,10 +31,13 @@ docs: $(VENV)/.docs  ## the documentation, in docs/_build/html
 bench: $(VENV)/.dev  ## the benchmarks at quick settings: the gate of continuous integration
 	$(BIN)/python -m benchmarks.passes --quick
 	$(BIN)/python -m benchmarks.growth --quick
+	$(BIN)/python -m benchmarks.kernels --quick
 
-bench-full: $(VENV)/.dev  ## the benchmarks at full size, some fifteen minutes; writes benchmarks/results
+bench-full: $(VENV)/.dev  ## the benchmarks at full size, some forty minutes; writes benchmarks/results
 	$(BIN)/python -m benchmarks.passes
 	$(BIN)/python -m benchmarks.growth
+	$(BIN)/python -m benchmarks.kernels
+	$(BIN)/python -m benchmarks.cells
 
 clean:  ## remove what the other targets made
 	rm -rf $(VENV) docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -100,6 +100,11 @@ def peak_rss(action: Callable[[], Result]) -> tuple[Result, int]:
     return result, _status_bytes("VmHWM") - before
 
 
+def peak_bytes() -> int:
+    """The most that this process ever had in memory (Linux)."""
+    return _status_bytes("VmHWM")
+
+
 def _status_bytes(field: str) -> int:
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith(f"{field}:"):

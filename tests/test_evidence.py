@@ -7,7 +7,7 @@ import pytest
 from scipy.integrate import trapezoid
 from scipy.optimize import minimize
 
-from sparsebayes import link
+from sparsebayes import ard, link
 from sparsebayes.design import WithIntercept, as_design
 from sparsebayes.evidence import EliminationLoop, FitStatus, JointLoop
 from sparsebayes.evidence.elimination import centred_energy
@@ -107,6 +107,45 @@ def test_joint_loop_stops_for_each_of_its_reasons():
     assert stopped.status is FitStatus.CALLBACK
     assert len(stopped.history) == 3
     assert run(alpha_max=1e-9).status is FitStatus.ALL_PRUNED
+
+
+def test_joint_loop_finishes_with_the_better_solver():
+    """Coarse steps by the diagonal, then the exact inverse until it converges with that."""
+    X, y = classification(n=150, m=3, seed=2)
+
+    def run(map_solver):
+        return JointLoop(map_solver).run(as_design(X)[0], y.astype(float), np.full(3, 1e-5), np.zeros(3))
+
+    fit = run(lambda n, finish: NewtonSolver() if finish else NewtonCGSolver())
+    solvers = [record["map_solver"] for record in fit.history]
+    switch = solvers.index("NewtonSolver")
+    assert switch > 0
+    assert set(solvers[:switch]) == {"NewtonCGSolver"}
+    assert set(solvers[switch:]) == {"NewtonSolver"}
+    assert fit.history[switch - 1]["log_alpha_change"] < 0.1
+    assert fit.status is FitStatus.CONVERGED
+    throughout = run(lambda n, finish: NewtonSolver())
+    np.testing.assert_array_equal(fit.active, throughout.active)
+    np.testing.assert_allclose(fit.w, throughout.w, rtol=1e-2)
+
+
+def test_joint_loop_drops_what_lacks_support():
+    """As a whole: what is left has it, and what was dropped has none when it is put back."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 30))
+    labels = (X[:, 0] - X[:, 1] + rng.logistic(size=300) > 0).astype(float)
+    loop = JointLoop(lambda n, finish: NewtonSolver(), min_support=2.0)
+    fit = loop.run(as_design(X)[0], labels, np.ones(30), np.zeros(30))
+    assert fit.status is FitStatus.CONVERGED
+    assert {0, 1} <= set(fit.active) < set(range(30))
+    plain = JointLoop(lambda n, finish: NewtonSolver()).run(
+        as_design(X)[0], labels, np.ones(30), np.zeros(30)
+    )
+    assert fit.n_iter < plain.n_iter
+    objective = Objective(fit.design, labels, fit.alpha)
+    mode = NewtonSolver().solve(objective, fit.w)
+    support = ard.support(mode.w, fit.alpha, mode.curvature.inverse_diagonal())
+    assert (support >= 2.0).all()
 
 
 def exact(n_active, finish):
@@ -260,3 +299,19 @@ def test_evidence_is_laplace_s_where_the_hessian_is_diagonal():
         log_posterior += -0.5 * alpha[k] * grid**2 + 0.5 * np.log(alpha[k] / (2 * np.pi))
         log_integral += np.log(trapezoid(np.exp(log_posterior), grid))
     assert criterion == pytest.approx(-log_integral, abs=0.05)
+
+
+def test_a_path_can_be_ended_at_a_point_chosen_before():
+    X, y = classification(n=150, m=20, seed=4)
+    labels, alpha, w = y.astype(float), flat(21), np.zeros(21)
+    seen = []
+
+    def note(state):
+        seen.append(state)
+        return False
+
+    EliminationLoop(exact, per_column=True).run(with_intercept(X), labels, alpha, w, callback=note)
+    loop = EliminationLoop(exact, per_column=True, max_iter=5, take_last=True)
+    fit = loop.run(with_intercept(X), labels, alpha, w)
+    np.testing.assert_array_equal(np.sort(fit.active), np.sort(seen[4].columns))
+    np.testing.assert_allclose(np.sort(fit.w), np.sort(seen[4].w), rtol=1e-6)
