@@ -22,23 +22,25 @@ from benchmarks.common import Figure, in_fresh_process, judge, peak_bytes, save,
 from sparsebayes import RVMClassifier
 
 N_FEATURES = 50
+# How much a larger basis costs and brings: rows, features, and candidates among the rows.
+COMPARISON = (20_000, 10, (250, 1000, 4000))
 MODELS = {
     "basis='all', dqn, 3 steps": {"solver": "dqn", "basis": "all", "max_iter": 1, "map_max_iter": 3},
     "RVMClassifier()": {},
 }
 
 
-def generated(n_rows: int, seed: int) -> tuple[Any, Any]:
+def generated(n_rows: int, n_features: int, seed: int) -> tuple[Any, Any]:
     """Labels by a function of four features that no linear model can follow; the others are noise."""
     rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n_rows, N_FEATURES))
+    X = rng.standard_normal((n_rows, n_features))
     score = 2.0 * np.sin(2.0 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.5 * (np.square(X[:, 3]) - 1.0)
     return X, (score + 0.5 * rng.logistic(size=n_rows) > 0.0).astype(int)
 
 
-def fit_on_many_rows(n_rows: int, parameters: dict[str, Any]) -> dict[str, Any]:
+def fit_on_many_rows(n_rows: int, n_features: int, parameters: dict[str, Any]) -> dict[str, Any]:
     """In a process of its own, whose peak memory is counted whole: interpreter, libraries, data and fit."""
-    X, y = generated(n_rows, seed=0)
+    X, y = generated(n_rows, n_features, seed=0)
     start = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # three steps are no fit, and it says so
@@ -48,7 +50,7 @@ def fit_on_many_rows(n_rows: int, parameters: dict[str, Any]) -> dict[str, Any]:
         "peak_bytes": peak_bytes(),
         "seconds": seconds,
         "vectors": int(classifier.n_relevant_[0]),
-        "accuracy": classifier.score(*generated(5000, seed=1)),
+        "accuracy": classifier.score(*generated(5000, n_features, seed=1)),
         "status": classifier.status_[0],
     }
 
@@ -80,6 +82,17 @@ def against_sklearn_rvm(n_folds: int) -> dict[str, dict[str, float]]:
     }
 
 
+def bases() -> list[dict[str, Any]]:
+    """Fits that differ in the number of candidates alone."""
+    n_rows, n_features, sizes = COMPARISON
+    records = []
+    for basis in sizes:
+        say(f"{basis} candidates among {n_rows} rows of {n_features} features")
+        record = in_fresh_process(fit_on_many_rows, n_rows, n_features, {"basis": basis})
+        records.append({"basis": basis, "rows": n_rows, "features": n_features, **record})
+    return records
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.kernels", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer rows, one fold; nothing is saved")
@@ -101,11 +114,11 @@ def main() -> int:
     many_rows = {}
     for name, parameters in MODELS.items():
         say(f"{name} on {n_rows} rows, in a fresh process")
-        many_rows[name] = in_fresh_process(fit_on_many_rows, n_rows, parameters)
+        many_rows[name] = in_fresh_process(fit_on_many_rows, n_rows, N_FEATURES, parameters)
         gigabytes = many_rows[name]["peak_bytes"] / 1e9
         figures.append(Figure(f"peak memory in GB, {name}", gigabytes, limits["gigabytes"]))
     if not quick:
-        details = {"breast_cancer": breast_cancer, "rows": n_rows, "many_rows": many_rows}
+        details = {"breast_cancer": breast_cancer, "rows": n_rows, "many_rows": many_rows, "bases": bases()}
         say(f"written: {save('kernels', figures, details).name}")
     return judge(figures)
 

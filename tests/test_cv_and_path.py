@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from inspect import signature
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -136,6 +138,8 @@ def test_parameters_are_those_of_both():
     assert clone(clf).get_params() == clf.get_params()
     assert set(clf.get_params()) == set(SBLClassifier().get_params()) | {"cv", "scoring", "rule"}
     assert (clf.solver, clf.cv, clf.rule, clf.max_iter) == ("dqn", 3, "1se", 7)
+    assert repr(clf) == "SBLClassifierCV(cv=3, max_iter=7, rule='1se', solver='dqn')"
+    assert str(signature(SBLClassifierCV)).endswith("cv=5, scoring=None, rule='best')")
     with pytest.raises(TypeError, match="tolerance"):
         SBLClassifierCV(tolerance=1)
 

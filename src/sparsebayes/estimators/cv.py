@@ -34,22 +34,22 @@ class EarlyStoppingCV(SparseBayesClassifier):
     """The search; put before a classifier among the bases, whose parameters it passes on."""
 
     _plain: ClassVar[type[SparseBayesClassifier]]  # that classifier
-    __signature__: ClassVar[Signature]
 
     def __init_subclass__(cls):
-        # The classifier's parameters and the search's, for whoever asks what the class takes.
+        # One list of a classifier's parameters is enough: scikit-learn, help() and editors read this one.
+        def __init__(self, *parameters, **named):
+            EarlyStoppingCV.__init__(self, *parameters, **named)
+
         own = [p for p in signature(EarlyStoppingCV.__init__).parameters.values() if p.kind is p.KEYWORD_ONLY]
-        cls.__signature__ = Signature([*signature(cls._plain).parameters.values(), *own])
+        joined = Signature([*signature(cls._plain.__init__).parameters.values(), *own])
+        __init__.__signature__ = joined  # type: ignore[attr-defined]
+        cls.__init__ = __init__  # type: ignore[method-assign]
 
     def __init__(self, *parameters, cv=5, scoring=None, rule="best", **named):
         super().__init__(*parameters, **named)
         self.cv = cv
         self.scoring = scoring
         self.rule = rule
-
-    @classmethod
-    def _get_param_names(cls):
-        return sorted(cls.__signature__.parameters)
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None):
