@@ -117,8 +117,7 @@ def sbl_path(X, y, X_val, y_val, *, estimator=None, sample_weight=None):
         With an entry an outer iteration in each of
 
         - ``iteration``: its number, from 1;
-        - ``n_relevant``: features (training rows, hidden nodes) in the model, those of all binary problems
-        together;
+        - ``n_relevant``: features (training rows, hidden nodes) in the model of all binary problems together;
         - ``coef``: csr_matrix of shape (n_problems, number of candidates);
         - ``intercept``: an array, an intercept a binary problem;
         - ``accuracy``, ``log_loss``: on the validation data;
