@@ -71,6 +71,26 @@ def test_rows_far_from_the_origin_keep_their_distances(rows):
     np.testing.assert_allclose(shifted, np.exp(-GAMMA * exact), rtol=1e-10)
 
 
+@pytest.mark.parametrize("name", ["rbf", "laplacian", "exponential", "cosine"])
+@pytest.mark.parametrize("factor", [1e-150, 1e150, 1e300])
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+def test_huge_and_tiny_rows(name, factor, make, rows):
+    """Squares leave the range of a float, distances need not: rows apart are apart, and none is NaN."""
+    A, B = (make(factor * matrix) for matrix in rows)
+    gamma = GAMMA / factor if name in ("laplacian", "exponential") else 1.0
+    ours = Kernel(name, gamma)(A, B)
+    if name == "rbf":
+        np.testing.assert_array_equal(ours, 1.0 if factor < 1.0 else 0.0)
+    else:
+        np.testing.assert_allclose(ours, THEIRS[name](*rows), rtol=1e-10, atol=1e-14)
+
+
+@pytest.mark.parametrize("name", ["linear", "poly"])
+def test_values_out_of_range_are_refused(name, rows):
+    with pytest.raises(ValueError, match=f"kernel '{name}' are out of the range"):
+        Kernel(name)(1e200 * rows[0], 1e200 * rows[1])
+
+
 def test_a_kernel_of_the_users_is_checked(rows):
     A, B = rows
     np.testing.assert_array_equal(UserKernel(lambda a, b: (a @ b.T).tolist())(A, B), A @ B.T)
@@ -102,7 +122,7 @@ def test_median_distance(rng):
         median = np.median(distances[np.triu_indices(15, 1)])
         np.testing.assert_allclose(kernels.median_distance(name, X, weight), median, rtol=1e-12)
     assert kernels.median_distance("rbf", X[:1], weight[:1]) == 1.0
-    assert kernels.median_distance("rbf", np.ones((4, 3)), weight[:4]) == 1.0
+    assert kernels.median_distance("rbf", np.ones((4, 3)), weight[:4]) == 0.0
 
 
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array])

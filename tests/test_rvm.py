@@ -291,6 +291,19 @@ def test_a_kernel_that_is_not_positive_definite(moons):
         assert np.isfinite(clf.predict_proba(X)).all()
 
 
+@pytest.mark.parametrize("factor", [1e-300, 1e-150, 1e150, 1e300])
+def test_huge_and_tiny_rows(factor, moons):
+    X, y = moons
+    expected = RVMClassifier("exponential").fit(X, y).predict_proba(X)
+    clf = RVMClassifier("exponential").fit(factor * X, y)
+    np.testing.assert_allclose(clf.predict_proba(factor * X), expected, atol=1e-6)
+    for gamma in ("median", "scale"):
+        if factor in (1e-300, 1e300):  # squared distances are no floats
+            with pytest.raises(ValueError, match="Distances between rows of X are out of the range"):
+                RVMClassifier(gamma=gamma).fit(factor * X, y)
+    assert np.isfinite(RVMClassifier(gamma=1.0).fit(X, y).predict_proba(factor * X)).all()
+
+
 @pytest.mark.parametrize(
     "wrong", [{"kernel": "gauss"}, {"gamma": -1.0}, {"gamma": "auto"}, {"basis": 0}, {"max_basis": 0}]
 )

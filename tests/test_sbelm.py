@@ -113,6 +113,15 @@ def test_warm_start_keeps_the_layer(moons):
     assert {tuple(row) for row in clf.hidden_weights_} <= {tuple(row) for row in layer}
 
 
+def test_outputs_out_of_range_are_refused(moons):
+    X, y = moons
+    with pytest.raises(ValueError, match="hidden nodes are out of the range"):
+        SBELMClassifier(activation="sine", solver="newton", random_state=0).fit(
+            np.hstack([X] * 20) * 5e307, y
+        )
+    assert SBELMClassifier(activation="sine", random_state=0).fit(X * 1e300, y).score(X * 1e300, y) > 0.9
+
+
 @pytest.mark.parametrize("wrong", [{"n_hidden": 0}, {"activation": "step"}, {"hidden_scale": 0.0}])
 def test_wrong_parameters(wrong, moons):
     with pytest.raises(InvalidParameterError, match=f"'{next(iter(wrong))}' parameter of SBELMClassifier"):

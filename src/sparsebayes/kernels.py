@@ -25,9 +25,12 @@ from sparsebayes._typing import AnyArray, Vector
 KernelFunction = Callable[[Any, Any], AnyArray]
 """Two matrices of rows -> the matrix of kernel values."""
 
+OUT_OF_RANGE = "{} out of the range of a float: multiply X by a constant, or scale its features."
+
 
 def sq_distances(A: Any, B: Any) -> AnyArray:
-    """||a - b||^2, in the precision of A."""
+    """||a - b||^2, in the precision of A; infinite where it is out of range."""
+    A, B, exponent = tamed(A, B)
     if not sp.issparse(A) and not sp.issparse(B) and len(B):
         # Far from the origin ||a||^2 + ||b||^2 - 2<a, b> cancels; near it, it does not.
         centre = B.mean(axis=0)
@@ -36,19 +39,22 @@ def sq_distances(A: Any, B: Any) -> AnyArray:
     products *= -2.0
     products += sq_norms(A)[:, None].astype(products.dtype, copy=False)
     products += sq_norms(B)[None, :].astype(products.dtype, copy=False)
-    return np.maximum(products, 0.0, out=products)
+    np.maximum(products, 0.0, out=products)
+    return _shifted(products, 2 * exponent)
 
 
 def distances(A: Any, B: Any) -> AnyArray:
     """||a - b||."""
+    A, B, exponent = tamed(A, B)
     squares = sq_distances(A, B)
-    return np.sqrt(squares, out=squares)
+    return _shifted(np.sqrt(squares, out=squares), exponent)
 
 
 def manhattan_distances(A: Any, B: Any) -> AnyArray:
     """||a - b||_1; of sparse rows, only the columns that b has are looked at one by one."""
+    A, B, exponent = tamed(A, B)
     if not sp.issparse(A) and not sp.issparse(B):
-        return np.asarray(cdist(A, B, "cityblock"), dtype=A.dtype)
+        return _shifted(np.asarray(cdist(A, B, "cityblock"), dtype=A.dtype), exponent)
     A, B = sp.csc_array(A), sp.csr_array(B)
     absolute = abs(A)
     out = np.empty((A.shape[0], B.shape[0]))
@@ -57,13 +63,36 @@ def manhattan_distances(A: Any, B: Any) -> AnyArray:
         entries = slice(B.indptr[k], B.indptr[k + 1])
         theirs = A[:, B.indices[entries]].toarray()
         out[:, k] += np.abs(theirs - B.data[entries]).sum(axis=1) - np.abs(theirs).sum(axis=1)
-    return np.maximum(out, 0.0).astype(A.dtype, copy=False)
+    return _shifted(np.maximum(out, 0.0).astype(A.dtype, copy=False), exponent)
 
 
 def dot(A: Any, B: Any) -> AnyArray:
     """<a, b>, dense."""
     product = A @ B.T
     return product.toarray() if sp.issparse(product) else np.asarray(product)
+
+
+def tamed(A: Any, B: Any) -> tuple[Any, Any, int]:
+    """A 2^-k, B 2^-k and k, which is 0 unless squares of entries would leave the range of a float."""
+    limit = np.finfo(A.dtype).max ** 0.4
+    peak = max(peak_of(A), peak_of(B))
+    if peak == 0.0 or 1.0 / limit < peak < limit:
+        return A, B, 0
+    exponent = min(max(int(np.frexp(peak)[1]), -1000), 1000)
+    factor = float(np.ldexp(1.0, -exponent))
+    return A * factor, B * factor, exponent
+
+
+def peak_of(A: Any) -> float:
+    entries = A.data if sp.issparse(A) else A
+    return float(max(entries.max(initial=0.0), -entries.min(initial=0.0)))
+
+
+def _shifted(values: AnyArray, exponent: int) -> AnyArray:
+    if exponent == 0:
+        return values
+    with np.errstate(over="ignore", under="ignore"):
+        return np.ldexp(values, exponent)
 
 
 def sq_norms(A: Any) -> AnyArray:
@@ -93,18 +122,24 @@ class Kernel:
             exponents = DISTANCES[self.name](A, B)
             exponents *= -self.gamma
             return np.exp(exponents, out=exponents)
+        A, B, exponent = tamed(A, B)
         products = dot(A, B)
-        if self.name == "linear":
-            return products
         if self.name == "cosine":
             products /= _lengths(A, products.dtype)[:, None]
             products /= _lengths(B, products.dtype)[None, :]
             return products
+        with np.errstate(over="ignore", invalid="ignore"):
+            products = self._of_products(_shifted(products, 2 * exponent))
+            if not np.isfinite(products.sum()) and not np.isfinite(products).all():
+                raise ValueError(OUT_OF_RANGE.format(f"Values of the kernel {self.name!r} are"))
+        return products
+
+    def _of_products(self, products: AnyArray) -> AnyArray:
+        if self.name == "linear":
+            return products
         products *= self.gamma
         products += self.coef0
-        if self.name == "poly":
-            return np.asarray(products**self.degree)
-        return np.tanh(products, out=products)
+        return np.asarray(products**self.degree) if self.name == "poly" else np.tanh(products, out=products)
 
 
 def _lengths(A: Any, dtype: Any) -> AnyArray:
@@ -118,12 +153,13 @@ def median_distance(name: str, X: Any, weight: Vector) -> float:
     """Median over pairs of different rows of the distance that the kernel exponentiates.
 
     A pair counts the product of its rows' weights. Kernels of inner products take the squared
-    Euclidean distance, which has the units of an inner product. 1 where all rows are alike.
+    Euclidean distance, which has the units of an inner product. 1 where there is no pair.
     """
+    if len(weight) < 2:
+        return 1.0
     values = DISTANCES.get(name, sq_distances)(X, X)
     first, second = np.triu_indices(len(weight), 1)
-    median = weighted_median(values[first, second].astype(np.float64), weight[first] * weight[second])
-    return median if median > 0.0 else 1.0
+    return weighted_median(values[first, second].astype(np.float64), weight[first] * weight[second])
 
 
 def weighted_median(values: Vector, weight: Vector) -> float:

@@ -12,6 +12,7 @@ import scipy.special
 from sparsebayes._typing import AnyArray, IntVector, Vector
 from sparsebayes.basis.base import first_of_each
 from sparsebayes.design import row_shares
+from sparsebayes.kernels import OUT_OF_RANGE, sq_norms, tamed
 
 ACTIVATIONS: dict[str, Callable[[AnyArray], AnyArray]] = {
     "sigmoid": scipy.special.expit,
@@ -60,17 +61,22 @@ class HiddenBasis:
         <a, x> then has a variance of 1 over nodes and rows, b one of 1/3, whatever the units of X.
         """
         share = row_shares(X.shape[0], weight)
+        X, _, exponent = tamed(X, X)
         mean = np.asarray(X.T @ share, dtype=np.float64).ravel()
-        squares = X.multiply(X) if hasattr(X, "multiply") else np.square(X, dtype=np.float64)
-        spread = max(float((squares.T @ share).sum() - mean @ mean), 0.0)
+        spread = max(float(share @ sq_norms(X)) - float(mean @ mean), 0.0)
         weights = self.weights * (np.sqrt(3.0 / spread) if spread > 0.0 else 1.0)
-        return replace(self, weights=weights, biases=self.biases - weights @ mean)
+        biases = self.biases - weights @ mean
+        return replace(self, weights=np.ldexp(weights, -exponent), biases=biases)
 
     def astype(self, dtype: Any) -> Self:
         return replace(self, weights=self.weights.astype(dtype), biases=self.biases.astype(dtype))
 
     def transform(self, X: Any) -> AnyArray:
-        return ACTIVATIONS[self.activation](np.asarray(X @ self.weights.T) + self.biases)
+        with np.errstate(over="ignore", invalid="ignore"):
+            outputs = ACTIVATIONS[self.activation](np.asarray(X @ self.weights.T) + self.biases)
+            if not np.isfinite(outputs.sum()) and not np.isfinite(outputs).all():
+                raise ValueError(OUT_OF_RANGE.format("Outputs of hidden nodes are"))
+        return outputs
 
     def kept(self, active: IntVector) -> Self:
         weights, biases = self.weights[active], self.biases[active]

@@ -243,7 +243,19 @@ or callable, default="rbf"
         rng = check_random_state(self.random_state)
         distinct = DistinctRows.of(X)
         kernel = self._resolved_kernel(X, distinct, weight, rng)
-        return [self._basis_of(kernel, problem, X, codes, weight, numbers, rng) for problem in problems]
+        bases: list[Basis] = []
+        for problem in problems:
+            if isinstance(problem.rows, slice):
+                chosen = self._candidates(X, distinct, codes, weight, rng)
+            else:
+                part = X[problem.rows]
+                rows = (codes[problem.rows], weight[problem.rows])
+                chosen = problem.rows[self._candidates(part, DistinctRows.of(part), *rows, rng)]
+            if kernel is None:
+                bases.append(IdentityBasis(X.shape[1], numbers[chosen]))
+            else:
+                bases.append(KernelBasis(kernel, X[chosen], numbers[chosen]))
+        return bases
 
     def _resolved_kernel(self, X, distinct, weight, rng):
         """The kernel with its numbers; None where X holds its values."""
@@ -253,34 +265,39 @@ or callable, default="rbf"
             return kernels.UserKernel(self.kernel)
         if self.kernel not in WITH_GAMMA:
             return kernels.Kernel(self.kernel)
-        gamma = self.gamma
-        if gamma == "scale":
-            variance = kernels.weighted_variance(X, weight)
-            gamma = 1.0 / (X.shape[1] * variance) if variance > 0.0 else 1.0
-        elif gamma == "median":
-            rows, total = distinct.first, distinct.total(weight)
-            if len(rows) > ROWS_FOR_MEDIAN:
-                drawn = np.sort(rng.choice(len(rows), ROWS_FOR_MEDIAN, replace=False))
-                rows, total = rows[drawn], total[drawn]
-            gamma = 1.0 / kernels.median_distance(self.kernel, X[rows], total)
-        return kernels.Kernel(self.kernel, float(gamma), self.degree, self.coef0)
+        if isinstance(self.gamma, str):
+            with np.errstate(over="ignore", divide="ignore"):
+                gamma = float(1.0 / np.float64(self._scale_of(X, distinct, weight, rng)))
+            if not 0.0 < gamma < np.inf:
+                raise ValueError(kernels.OUT_OF_RANGE.format("Distances between rows of X are"))
+        else:
+            gamma = float(self.gamma)
+        return kernels.Kernel(self.kernel, gamma, self.degree, self.coef0)
 
-    def _basis_of(self, kernel, problem, X, codes, weight, numbers, rng) -> Basis:
-        rows = problem.rows if not isinstance(problem.rows, slice) else np.arange(X.shape[0])
-        part = DistinctRows.of(X[rows])
-        chosen = part.first
-        limit = len(chosen)
+    def _scale_of(self, X, distinct, weight, rng):
+        """What gamma is the inverse of."""
+        if len(distinct.first) < 2:
+            return 1.0
+        if self.gamma == "scale":
+            return X.shape[1] * kernels.weighted_variance(X, weight)
+        rows, total = distinct.first, distinct.total(weight)
+        if len(rows) > ROWS_FOR_MEDIAN:
+            drawn = np.sort(rng.choice(len(rows), ROWS_FOR_MEDIAN, replace=False))
+            rows, total = rows[drawn], total[drawn]
+        return kernels.median_distance(self.kernel, X[rows], total)
+
+    def _candidates(self, X, distinct, codes, weight, rng):
+        """Which rows of X are candidates, in ascending order."""
+        limit = len(distinct.first)
         if self.basis == "auto" and limit > self.max_basis:
             limit = DEFAULT_CANDIDATES
         elif self.basis not in ("auto", "all"):
             limit = self.basis
+        chosen = distinct.first
         if limit < len(chosen):
-            classes = part.main_class(codes[rows], weight[rows])
-            chosen = chosen[candidate_rows(X[rows[chosen]], classes, part.total(weight[rows]), limit, rng)]
-        chosen = rows[np.sort(chosen)]
-        if kernel is None:
-            return IdentityBasis(X.shape[1], numbers[chosen])
-        return KernelBasis(kernel, X[chosen], numbers[chosen])
+            classes, total = distinct.main_class(codes, weight), distinct.total(weight)
+            chosen = chosen[candidate_rows(X[chosen], classes, total, limit, rng)]
+        return np.sort(chosen)
 
     @property
     def _basis(self):
