@@ -140,7 +140,7 @@ def _results(folds):
 
 def _chosen(results, n_folds, rule):
     """The sparsest iteration with the best mean score, or within one standard error of it."""
-    mean, kept = results["mean_test_score"], results["mean_n_relevant"]
+    mean, kept = np.nan_to_num(results["mean_test_score"], nan=-np.inf), results["mean_n_relevant"]
     best = int(np.argmax(mean))
     slack = 0.0
     if rule == "1se" and n_folds > 1:
