@@ -5,10 +5,12 @@ from __future__ import annotations
 from inspect import signature
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.datasets import make_moons
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, log_loss, make_scorer
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
@@ -194,3 +196,48 @@ def test_path_refuses_other_columns():
     X, y = problem(2)
     with pytest.raises(ValueError, match="have 5 columns, but the training data have 6"):
         sbl_path(X, y, X[:, :5], y)
+
+
+def test_path_refuses_what_it_cannot_follow():
+    X, y = problem(2)
+    with pytest.raises(TypeError, match="classifier of sparsebayes"):
+        sbl_path(X, y, X, y, estimator=LogisticRegression())
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        sbl_path(X, y, X, y[:-1])
+
+
+def test_path_takes_lists_names_and_strings():
+    X, y = problem(2)
+    labels = np.array(["no", "yes"])[y]
+    path = sbl_path(X.tolist(), labels.tolist(), X.tolist(), labels)
+    assert path.accuracy[-1] == path.estimator.score(X, labels)
+    frame = pd.DataFrame(X, columns=list("abcdef"))
+    assert sbl_path(frame, labels, frame, labels).estimator.feature_names_in_.tolist() == list("abcdef")
+
+
+@pytest.mark.filterwarnings("ignore:Only one class is present")
+def test_search_with_scores_it_cannot_use():
+    X, y = problem(2)
+    order = np.argsort(y, kind="stable")
+    folds = [(np.arange(150), order[:10]), (np.arange(150), np.arange(50))]  # the first tests one class alone
+    with pytest.raises(ValueError, match=r"not defined on the test rows of folds \[0\]"):
+        SBLClassifierCV(cv=folds, scoring="roc_auc", max_iter=3).fit(X, y)
+    with pytest.raises(ValueError, match="gives no fold"):
+        SBLClassifierCV(cv=[]).fit(X, y)
+    with pytest.raises(ValueError, match="for all 50 rows held out, not for some"):
+        SBLClassifierCV(cv=3, scoring=lambda clf, X, y: clf.score(X[:5], y[:5])).fit(X, y)
+
+
+def test_search_with_a_metric_that_takes_no_weights():
+    X, y = problem(2)
+    scorer = make_scorer(lambda truth, predicted: float(np.mean(truth == predicted)))
+    clf = SBLClassifierCV(cv=3, scoring=scorer, max_iter=3).fit(X, y, np.ones(150))
+    assert clf.best_score_ > 0.7
+
+
+def test_search_where_a_fold_lacks_a_weighted_class():
+    X, y = problem(3)
+    rows = np.arange(150)
+    folds = [(rows[y != 2], rows[y == 1]), (rows, rows[:50])]
+    clf = SBLClassifierCV(cv=folds, class_weight={0: 1.0, 1: 1.0, 2: 5.0}, max_iter=3).fit(X, y)
+    assert clf.classes_.tolist() == [0, 1, 2]

@@ -85,10 +85,43 @@ def test_huge_and_tiny_rows(name, factor, make, rows):
         np.testing.assert_allclose(ours, THEIRS[name](*rows), rtol=1e-10, atol=1e-14)
 
 
+@pytest.mark.parametrize("name", kernels.NAMES)
+def test_duplicate_entries_of_a_sparse_matrix(name, rows):
+    A, B = rows
+    split = [sp.csr_array(M) for M in (A, B)]
+    for matrix in split:  # each entry in two halves, side by side
+        matrix.data = np.repeat(0.5 * matrix.data, 2)
+        matrix.indices = np.repeat(matrix.indices, 2)
+        matrix.indptr = 2 * matrix.indptr
+    kernel = Kernel(name, GAMMA, DEGREE, COEF0)
+    np.testing.assert_allclose(kernel(*split), kernel(A, B), rtol=1e-12, atol=1e-14)
+
+
+def test_an_outlier_among_the_vectors(rows):
+    """It drags the mean away from which distances are expanded."""
+    A, B = rows[0], np.vstack([rows[1], np.full(5, 1e10)])
+    exact = np.exp(-GAMMA * np.square(A[:, None] - B[None]).sum(axis=2))
+    np.testing.assert_allclose(Kernel("rbf", GAMMA)(A, B), exact, rtol=1e-12, atol=1e-15)
+    literal = np.exp(-GAMMA * np.sqrt(np.square(A[:, None] - B[None]).sum(axis=2)))
+    np.testing.assert_allclose(Kernel("exponential", GAMMA)(A, B), literal, rtol=1e-12, atol=1e-15)
+
+
+def test_a_row_is_at_no_distance_from_itself(rng):
+    X = 1e3 + rng.normal(size=(200, 3))
+    for name in ("rbf", "laplacian", "exponential"):
+        for make in (np.asarray, sp.csr_array):
+            np.testing.assert_array_equal(np.diagonal(Kernel(name, 1.0)(make(X), make(X))), 1.0)
+
+
 @pytest.mark.parametrize("name", ["linear", "poly"])
 def test_values_out_of_range_are_refused(name, rows):
     with pytest.raises(ValueError, match=f"kernel '{name}' are out of the range"):
         Kernel(name)(1e200 * rows[0], 1e200 * rows[1])
+
+
+def test_a_fractional_power_of_a_negative_number(rows):
+    with pytest.raises(ValueError, match="raise coef0"):
+        Kernel("poly", degree=2.5, coef0=0.0)(*rows)
 
 
 def test_a_kernel_of_the_users_is_checked(rows):

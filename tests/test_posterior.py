@@ -119,3 +119,12 @@ def test_moderation_needs_a_fit_of_its_own():
 def test_moderated_margins():
     np.testing.assert_allclose(moderated(np.array([2.0]), np.array([0.0])), [2.0])
     np.testing.assert_allclose(moderated(np.array([2.0]), np.array([8.0 / np.pi])), [2.0 / np.sqrt(2.0)])
+
+
+@pytest.mark.parametrize("factor", [1e-155, 1e155, 1e300])
+def test_extreme_units(factor):
+    X, y = classification(n=60, m=3, seed=1)
+    expected = SBLClassifier(proba="moderated").fit(X, y)
+    clf = SBLClassifier(proba="moderated").fit(factor * X, y)
+    np.testing.assert_allclose(clf.predict_proba(factor * X), expected.predict_proba(X), rtol=1e-9)
+    np.testing.assert_allclose(clf.coef_std_, expected.coef_std_ / factor, rtol=1e-9)

@@ -190,11 +190,71 @@ def test_a_weight_is_a_repeated_row(parameters, rng):
     np.testing.assert_array_equal(np.sort(clf.relevance_vectors_, axis=0), vectors)
 
 
-def test_multiplying_x_changes_nothing(moons):
+@pytest.mark.parametrize("basis", ["all", 20])
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "exponential"])
+def test_units_and_storage_change_nothing(kernel, basis, moons):
     X, y = moons
-    for kernel in ("rbf", "laplacian", "exponential"):
-        one, other = (RVMClassifier(kernel).fit(x, y) for x in (X, 1024.0 * X))
-        np.testing.assert_array_equal(one.predict_proba(X), other.predict_proba(1024.0 * X))
+    clf = RVMClassifier(kernel, basis=basis, random_state=0)
+    expected = clf.fit(X, y).predict_proba(X)
+    for other in (3.0 * X, 1e-4 * X, sp.csr_array(X), X.astype(np.float32)):
+        # Rounding of the rows, where there is any, goes through the whole fit.
+        tolerance = 1e-3 if other.dtype == np.float32 else 1e-6
+        np.testing.assert_allclose(clf.fit(other, y).predict_proba(other), expected, atol=tolerance)
+
+
+@pytest.mark.parametrize("kernel", kernels.NAMES)
+def test_a_batch_is_its_rows(kernel, moons):
+    """A row far out must not matter to the others."""
+    X, y = moons
+    clf = RVMClassifier(kernel).fit(X, y)
+    batch = np.vstack([X[:5], [[1e200, 0.0], [1e300, -1e300], [1e10, 1e-10]]])
+    if kernel in ("linear", "poly"):
+        batch = np.vstack([X[:5], [[1e9, 1e9]]])
+    one_by_one = np.vstack([clf.predict_proba(row[None]) for row in batch])
+    np.testing.assert_allclose(clf.predict_proba(batch), one_by_one, rtol=1e-9, atol=1e-12)
+
+
+def test_an_outlier_does_not_blur_the_others(moons):
+    X, y = moons
+    clf = RVMClassifier().fit(np.vstack([X, [[1e12, 0.0]]]), np.append(y, 0))
+    assert clf.score(X, y) > 0.93
+    assert clf.gamma_ == pytest.approx(RVMClassifier().fit(X, y).gamma_, rel=0.1)
+
+
+def test_a_callable_keeps_its_array(moons):
+    X, y = moons
+    gram = rbf_kernel(X)
+    gram.flags.writeable = False
+    before = gram.copy()
+
+    def kernel(A, B):
+        return gram if A.shape == B.shape == X.shape else rbf_kernel(A, B)
+
+    clf = RVMClassifier(kernel).fit(X, y)
+    np.testing.assert_array_equal(gram, before)
+    np.testing.assert_allclose(clf.predict_proba(X), RVMClassifier(rbf_kernel).fit(X, y).predict_proba(X))
+
+
+def test_a_callable_without_vectors():
+    X, y = np.ones((20, 2)), np.arange(20) % 2
+    clf = RVMClassifier(rbf_kernel).fit(X, y)
+    np.testing.assert_allclose(clf.predict_proba(X), 0.5)
+
+
+@pytest.mark.parametrize("factor", [1e-200, 1e200])
+def test_extreme_weights_do_not_change_the_width(factor, moons):
+    X, y = moons
+    gamma = RVMClassifier(max_iter=1).fit(X, y).gamma_
+    assert RVMClassifier(max_iter=1).fit(X, y, np.full(160, factor)).gamma_ == pytest.approx(gamma)
+
+
+def test_single_precision_far_from_the_origin(rng):
+    """Two clusters at +-1000: squares of a million hide differences of one in single precision."""
+    y = rng.integers(0, 2, size=120)
+    side = 2000.0 * (np.arange(120) % 2)[:, None] - 1000.0
+    X = (side + rng.normal(size=(120, 2)) + y[:, None]).astype(np.float32)
+    wide = RVMClassifier(gamma=0.5).fit(X.astype(np.float64), y).predict_proba(X)
+    np.testing.assert_allclose(RVMClassifier(gamma=0.5).fit(X, y).predict_proba(X), wide, atol=1e-3)
 
 
 def test_only_what_is_kept_is_stored(moons):
@@ -245,6 +305,7 @@ def test_beyond_max_basis_candidates_are_the_default(moons, monkeypatch):
     X, y = moons
     clf = RVMClassifier(max_basis=100, random_state=0).fit(X, y)
     assert clf._basis_sizes == [30]
+    assert RVMClassifier(max_basis=20, random_state=0).fit(X, y)._basis_sizes == [20]
     assert RVMClassifier(max_basis=160).fit(X, y)._basis_sizes == [160]
     assert RVMClassifier(basis="all", max_basis=100).fit(X, y)._basis_sizes == [160]
 
@@ -253,7 +314,7 @@ def test_candidates_on_the_fly(moons, monkeypatch):
     X, y = moons
     held = RVMClassifier(basis=40, random_state=0).fit(X, y)
     monkeypatch.setattr("sparsebayes.estimators.rvm.MAX_HELD", 100)
-    blocks = RVMClassifier(basis=40, max_basis=10, random_state=0).fit(X, y)
+    blocks = RVMClassifier(basis=40, max_basis=45, random_state=0).fit(X, y)
     np.testing.assert_array_equal(blocks.relevance_, held.relevance_)
     np.testing.assert_allclose(blocks.predict_proba(X), held.predict_proba(X), atol=1e-7)
     assert basis_module.MAX_HELD == 1 << 26
@@ -266,6 +327,16 @@ def test_warm_start_goes_on(moons):
     parts.set_params(max_iter=5).fit(X, y)
     np.testing.assert_array_equal(parts.relevance_, whole.relevance_)
     np.testing.assert_allclose(parts.coef_, whole.coef_, rtol=1e-6)
+
+
+def test_warm_start_refuses_another_kernel(moons):
+    X, y = moons
+    for change in ({"kernel": "linear"}, {"gamma": 5.0}):
+        clf = RVMClassifier(warm_start=True).fit(X, y)
+        with pytest.raises(
+            ValueError, match=r"goes on from its last fit.*'kernel': 'rbf', 'gamma': 'median'"
+        ):
+            clf.set_params(**change).fit(X, y)
 
 
 def test_another_kernel_leaves_nothing_behind(moons):

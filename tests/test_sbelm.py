@@ -70,7 +70,7 @@ def test_scale_of_the_layer(moons):
 def test_auto_ignores_units_and_origin(moons):
     X, y = moons
     one = SBELMClassifier(random_state=0).fit(X, y)
-    for moved in (1e5 * X, X + 10.0):
+    for moved in (1e5 * X, X + 10.0, X + 1e7):
         other = SBELMClassifier(random_state=0).fit(moved, y)
         np.testing.assert_array_equal(other.hidden_nodes_, one.hidden_nodes_)
         np.testing.assert_allclose(other.predict_proba(moved), one.predict_proba(X), atol=1e-6)
@@ -92,7 +92,7 @@ def test_sparse_rows_and_many_classes(solver, rng):
 def test_a_layer_too_large_to_hold(moons, monkeypatch):
     X, y = moons
     held = SBELMClassifier(50, random_state=0).fit(X, y)
-    monkeypatch.setattr(SBELMClassifier, "_max_held", 500)
+    monkeypatch.setattr("sparsebayes.estimators.sbelm.MAX_HELD", 500)
     blocks = SBELMClassifier(50, random_state=0).fit(X, y)
     np.testing.assert_array_equal(blocks.hidden_nodes_, held.hidden_nodes_)
     np.testing.assert_allclose(blocks.predict_proba(X), held.predict_proba(X), atol=1e-7)

@@ -11,7 +11,7 @@ from sklearn.calibration import calibration_curve
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, log_loss
 from sklearn.svm import l1_min_c
-from sklearn.utils import Bunch, check_array
+from sklearn.utils import Bunch, check_array, check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
 from sparsebayes import multiclass
@@ -129,7 +129,8 @@ class DecisionRegionsDisplay:
         display : DecisionRegionsDisplay
             As drawn.
         """
-        rows, labels = _dense(check_array(X, accept_sparse=True)), np.asarray(y)
+        rows, labels = _dense(check_array(X, accept_sparse=True)), column_or_1d(y)
+        check_consistent_length(rows, labels)
         if rows.shape[1] != 2:
             raise ValueError(f"{cls.__name__} draws 2 features, but X has {rows.shape[1]}.")
         if grid_resolution < 2:

@@ -20,87 +20,130 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 
-from sparsebayes._typing import AnyArray, Vector
+from sparsebayes._typing import AnyArray, IntVector, Matrix, Vector
 
 KernelFunction = Callable[[Any, Any], AnyArray]
 """Two matrices of rows -> the matrix of kernel values."""
 
+# Entries whose squares leave the range of a float, with room for the number of features.
+HUGE, TINY = 2.0**480, 2.0**-480
+# Share of the squared lengths of two rows below which the square of their difference has lost half its
+# digits; share of all pairs up to which those are mended one by one, so many at a time.
+CANCELLED = 1e-7
+FEW = 0.02
+CHUNK = 4096
 OUT_OF_RANGE = "{} out of the range of a float: multiply X by a constant, or scale its features."
 
 
-def sq_distances(A: Any, B: Any) -> AnyArray:
-    """||a - b||^2, in the precision of A; infinite where it is out of range."""
-    A, B, exponent = tamed(A, B)
-    if not sp.issparse(A) and not sp.issparse(B) and len(B):
-        # Far from the origin ||a||^2 + ||b||^2 - 2<a, b> cancels; near it, it does not.
-        centre = B.mean(axis=0)
-        A, B = A - centre, B - centre
-    products = dot(A, B)
-    products *= -2.0
-    products += sq_norms(A)[:, None].astype(products.dtype, copy=False)
-    products += sq_norms(B)[None, :].astype(products.dtype, copy=False)
-    np.maximum(products, 0.0, out=products)
-    return _shifted(products, 2 * exponent)
+def sq_distances(A: Any, B: Any) -> Matrix:
+    """||a - b||^2 in double precision; infinite where it is out of range."""
+    A, B = _double(A), _double(B)
+    if 0.0 < max(peak_of(A), peak_of(B)) < TINY:
+        factor = 2.0**500
+        return sq_distances(A * factor, B * factor) / factor / factor
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares = _expanded(A, B)
+        # Rows whose squares overflow are taken one by one, so that they do not matter to the others.
+        for i in _huge_rows(A):
+            squares[i] = _from_a_huge_row(A[[i]], B)
+        for j in _huge_rows(B):
+            squares[:, j] = _from_a_huge_row(B[[j]], A)
+    return squares
 
 
-def distances(A: Any, B: Any) -> AnyArray:
+def _expanded(A: Any, B: Any) -> Matrix:
+    """||a||^2 + ||b||^2 - 2<a, b>, and by differences where that cancels."""
+    dense = not sp.issparse(A) and not sp.issparse(B)
+    # Far from the origin it would cancel for all.
+    centre = B.mean(axis=0) if dense and len(B) else 0.0
+    centred_a, centred_b = (A - centre, B - centre) if dense else (A, B)
+    squares = dot(centred_a, centred_b)
+    squares *= -2.0
+    norms = sq_norms(centred_a)[:, None] + sq_norms(centred_b)
+    squares += norms
+    norms *= CANCELLED
+    near = squares < norms
+    n_near = np.count_nonzero(near)
+    if dense and n_near > FEW * squares.size:
+        return np.asarray(cdist(A, B, "sqeuclidean"))
+    if n_near:
+        rows, columns = np.nonzero(near)
+        for k in range(0, n_near, CHUNK):
+            i, j = rows[k : k + CHUNK], columns[k : k + CHUNK]
+            squares[i, j] = sq_norms(A[i] - B[j])
+    return squares
+
+
+def _huge_rows(A: Any) -> IntVector:
+    return np.flatnonzero(row_peaks(A) > HUGE) if peak_of(A) > HUGE else np.arange(0)
+
+
+def _from_a_huge_row(row: Any, others: Any) -> Vector:
+    exponent = int(np.frexp(peak_of(row))[1])
+    factor = float(np.ldexp(1.0, -exponent))
+    return np.ldexp(_expanded(others * factor, row * factor)[:, 0], 2 * exponent)
+
+
+def distances(A: Any, B: Any) -> Matrix:
     """||a - b||."""
-    A, B, exponent = tamed(A, B)
+    if 0.0 < max(peak_of(A), peak_of(B)) < TINY:
+        factor = 2.0**500
+        return distances(_double(A) * factor, _double(B) * factor) / factor
     squares = sq_distances(A, B)
-    return _shifted(np.sqrt(squares, out=squares), exponent)
+    out = np.sqrt(squares, out=squares)
+    for i, j in zip(
+        *np.nonzero(np.isinf(out)), strict=True
+    ):  # rare: squares overflow where distances need not
+        scaled = _double(A[[i]]) * 2.0**-600 - _double(B[[j]]) * 2.0**-600
+        out[i, j] = np.sqrt(sq_norms(scaled)[0]) * 2.0**600
+    return out
 
 
-def manhattan_distances(A: Any, B: Any) -> AnyArray:
+def manhattan_distances(A: Any, B: Any) -> Matrix:
     """||a - b||_1; of sparse rows, only the columns that b has are looked at one by one."""
-    A, B, exponent = tamed(A, B)
     if not sp.issparse(A) and not sp.issparse(B):
-        return _shifted(np.asarray(cdist(A, B, "cityblock"), dtype=A.dtype), exponent)
-    A, B = sp.csc_array(A), sp.csr_array(B)
-    absolute = abs(A)
+        return np.asarray(cdist(A, B, "cityblock"))
+    A, B = sp.csc_array(A, dtype=np.float64, copy=True), sp.csr_array(B, dtype=np.float64, copy=True)
+    A.sum_duplicates()
+    B.sum_duplicates()
     out = np.empty((A.shape[0], B.shape[0]))
-    out[:] = np.asarray(absolute.sum(axis=1)).reshape(-1, 1)
+    out[:] = np.asarray(abs(A).sum(axis=1)).reshape(-1, 1)
     for k in range(B.shape[0]):
         entries = slice(B.indptr[k], B.indptr[k + 1])
         theirs = A[:, B.indices[entries]].toarray()
         out[:, k] += np.abs(theirs - B.data[entries]).sum(axis=1) - np.abs(theirs).sum(axis=1)
-    return _shifted(np.maximum(out, 0.0).astype(A.dtype, copy=False), exponent)
+    return np.maximum(out, 0.0)
 
 
-def dot(A: Any, B: Any) -> AnyArray:
+def dot(A: Any, B: Any) -> Matrix:
     """<a, b>, dense."""
     product = A @ B.T
     return product.toarray() if sp.issparse(product) else np.asarray(product)
 
 
-def tamed(A: Any, B: Any) -> tuple[Any, Any, int]:
-    """A 2^-k, B 2^-k and k, which is 0 unless squares of entries would leave the range of a float."""
-    limit = np.finfo(A.dtype).max ** 0.4
-    peak = max(peak_of(A), peak_of(B))
-    if peak == 0.0 or 1.0 / limit < peak < limit:
-        return A, B, 0
-    exponent = min(max(int(np.frexp(peak)[1]), -1000), 1000)
-    factor = float(np.ldexp(1.0, -exponent))
-    return A * factor, B * factor, exponent
-
-
-def peak_of(A: Any) -> float:
-    entries = A.data if sp.issparse(A) else A
-    return float(max(entries.max(initial=0.0), -entries.min(initial=0.0)))
-
-
-def _shifted(values: AnyArray, exponent: int) -> AnyArray:
-    if exponent == 0:
-        return values
-    with np.errstate(over="ignore", under="ignore"):
-        return np.ldexp(values, exponent)
-
-
-def sq_norms(A: Any) -> AnyArray:
+def sq_norms(A: Any) -> Vector:
     squares = A.multiply(A).sum(axis=1) if sp.issparse(A) else np.einsum("ij,ij->i", A, A)
     return np.asarray(squares).ravel()
 
 
-DISTANCES: dict[str, Callable[[Any, Any], AnyArray]] = {
+def peak_of(A: Any) -> float:
+    """The largest absolute entry."""
+    entries = A.data if sp.issparse(A) else A
+    return float(max(entries.max(initial=0.0), -entries.min(initial=0.0)))
+
+
+def row_peaks(A: Any) -> Vector:
+    """The largest absolute entry of each row."""
+    if sp.issparse(A):
+        return np.asarray(abs(sp.csr_matrix(A)).max(axis=1).toarray()).ravel()
+    return np.asarray(np.abs(A).max(axis=1, initial=0.0))
+
+
+def _double(A: Any) -> Any:
+    return A.astype(np.float64, copy=False)
+
+
+DISTANCES: dict[str, Callable[[Any, Any], Matrix]] = {
     "rbf": sq_distances,
     "laplacian": manhattan_distances,
     "exponential": distances,
@@ -118,35 +161,47 @@ class Kernel:
     coef0: float = 1.0
 
     def __call__(self, A: Any, B: Any) -> AnyArray:
+        """Computed in double precision up to the last step, which is in A's."""
+        dtype = A.dtype
         if self.name in DISTANCES:
             exponents = DISTANCES[self.name](A, B)
             exponents *= -self.gamma
-            return np.exp(exponents, out=exponents)
-        A, B, exponent = tamed(A, B)
-        products = dot(A, B)
+            values: AnyArray = exponents.astype(dtype, copy=False)
+            return np.exp(values, out=values)
+        A, B = _double(A), _double(B)
         if self.name == "cosine":
-            products /= _lengths(A, products.dtype)[:, None]
-            products /= _lengths(B, products.dtype)[None, :]
-            return products
+            return dot(_normalised(A), _normalised(B)).astype(dtype, copy=False)
         with np.errstate(over="ignore", invalid="ignore"):
-            products = self._of_products(_shifted(products, 2 * exponent))
-            if not np.isfinite(products.sum()) and not np.isfinite(products).all():
-                raise ValueError(OUT_OF_RANGE.format(f"Values of the kernel {self.name!r} are"))
-        return products
+            values = self._of_products(dot(A, B)).astype(dtype, copy=False)
+            if not np.isfinite(values.sum()) and not np.isfinite(values).all():
+                raise ValueError(self._complaint())
+        return values
 
-    def _of_products(self, products: AnyArray) -> AnyArray:
+    def _of_products(self, products: Matrix) -> Matrix:
         if self.name == "linear":
             return products
         products *= self.gamma
         products += self.coef0
         return np.asarray(products**self.degree) if self.name == "poly" else np.tanh(products, out=products)
 
+    def _complaint(self) -> str:
+        if self.name == "poly" and self.degree != int(self.degree):
+            return f"The power {self.degree} of a negative number is not real: raise coef0 or round degree."
+        return OUT_OF_RANGE.format(f"Values of the kernel {self.name!r} are")
 
-def _lengths(A: Any, dtype: Any) -> AnyArray:
-    """Euclidean lengths of rows; 1 for a row of zeros, whose cosine is then 0."""
-    lengths = np.sqrt(sq_norms(A)).astype(dtype, copy=False)
-    lengths[lengths == 0.0] = 1.0
-    return lengths
+
+def _normalised(A: Any) -> Any:
+    """Rows of length 1; a row of zeros stays. First by their peaks, so that squares stay in range."""
+    A = _over(A, row_peaks(A))
+    return _over(A, np.sqrt(sq_norms(A)))
+
+
+def _over(A: Any, divisor: Vector) -> Any:
+    """Rows over a number each, over 1 where that is 0."""
+    divisor = np.where(divisor > 0.0, divisor, 1.0)
+    return (
+        sp.csr_array(A).multiply(1.0 / divisor[:, None]).tocsr() if sp.issparse(A) else A / divisor[:, None]
+    )
 
 
 def median_distance(name: str, X: Any, weight: Vector) -> float:
@@ -159,7 +214,8 @@ def median_distance(name: str, X: Any, weight: Vector) -> float:
         return 1.0
     values = DISTANCES.get(name, sq_distances)(X, X)
     first, second = np.triu_indices(len(weight), 1)
-    return weighted_median(values[first, second].astype(np.float64), weight[first] * weight[second])
+    weight = weight / weight.max()  # products of weights are to stay in range
+    return weighted_median(values[first, second], weight[first] * weight[second])
 
 
 def weighted_median(values: Vector, weight: Vector) -> float:
@@ -193,7 +249,8 @@ class UserKernel:
 
     def __call__(self, A: Any, B: Any) -> AnyArray:
         shape = (A.shape[0], B.shape[0])
-        values = np.asarray(self.function(A, B))
+        # A copy: the array may be the user's own. Without vectors the user's function is not asked.
+        values = np.array(self.function(A, B)) if shape[1] else np.empty(shape)
         if values.shape != shape or values.dtype.kind not in "fiub":
             raise ValueError(
                 f"The kernel must return a real array of shape {shape}: a row for each row of its first "

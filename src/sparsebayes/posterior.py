@@ -18,13 +18,14 @@ EXACT_UP_TO = 1000
 
 @dataclass(frozen=True, slots=True)
 class Posterior:
-    """The covariance of the kept coefficients, in the caller's units, the intercept last where there is one.
+    """The covariance of the weights of a design with the kept columns, the intercept last where there is one.
 
-    It is that of a model in columns less their ``centre``, whose intercept has little to do with the
-    coefficients; the margin of a row x has the variance of a combination (x - centre, 1) of these weights.
+    The margin of a row x has the variance of the combination ((x - centre) * unit, 1) of these weights; a
+    coefficient is its weight times the unit.
     """
 
     centre: Vector
+    unit: Vector
     covariance: Matrix | Vector  # a vector: the diagonal of a matrix taken as diagonal
     has_intercept: bool
 
@@ -32,11 +33,11 @@ class Posterior:
     def std(self) -> Vector:
         """Standard deviations of the coefficients, the intercept apart."""
         diagonal = self.covariance if self.covariance.ndim == 1 else np.diagonal(self.covariance)
-        return np.sqrt(diagonal[: len(self.centre)])
+        return np.sqrt(diagonal[: len(self.centre)]) * self.unit
 
     def variance(self, rows: Matrix) -> Vector:
         """Of the margins of rows, given by their values in the kept columns."""
-        combination = rows - self.centre
+        combination = (rows - self.centre) * self.unit
         if self.has_intercept:
             combination = np.hstack([combination, np.ones((len(rows), 1))])
         if self.covariance.ndim == 1:
@@ -63,12 +64,9 @@ def laplace(
     columns = design.columns[order]
     has_intercept = bool(len(columns)) and columns[-1] == n_functions
     kept = columns[columns < n_functions]
-    units = np.append(scale.coefficients(np.ones(len(kept)), kept), np.ones(int(has_intercept)))
-    if covariance.ndim == 1:
-        covariance = covariance[order] * np.square(units)
-    else:
-        covariance = covariance[np.ix_(order, order)] * np.outer(units, units)
-    return Posterior(scale.offset[kept], covariance, has_intercept)
+    covariance = covariance[order] if covariance.ndim == 1 else covariance[np.ix_(order, order)]
+    unit = scale.coefficients(np.ones(len(kept)), kept)
+    return Posterior(scale.offset[kept], unit, covariance, has_intercept)
 
 
 def moderated(margins: Vector, variance: Vector) -> Vector:

@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
+import scipy.sparse as sp
 import scipy.special
 
 from sparsebayes._typing import AnyArray, IntVector, Vector
 from sparsebayes.basis.base import first_of_each
 from sparsebayes.design import row_shares
-from sparsebayes.kernels import OUT_OF_RANGE, sq_norms, tamed
+from sparsebayes.kernels import OUT_OF_RANGE, peak_of, sq_norms
 
 ACTIVATIONS: dict[str, Callable[[AnyArray], AnyArray]] = {
     "sigmoid": scipy.special.expit,
@@ -61,19 +62,23 @@ class HiddenBasis:
         <a, x> then has a variance of 1 over nodes and rows, b one of 1/3, whatever the units of X.
         """
         share = row_shares(X.shape[0], weight)
-        X, _, exponent = tamed(X, X)
-        mean = np.asarray(X.T @ share, dtype=np.float64).ravel()
-        spread = max(float(share @ sq_norms(X)) - float(mean @ mean), 0.0)
+        peak = peak_of(X) or 1.0
+        X = X.astype(np.float64) * (1.0 / peak)
+        mean = np.asarray(X.T @ share).ravel()
+        if sp.issparse(X):
+            spread = max(float(share @ sq_norms(X)) - float(mean @ mean), 0.0)
+        else:
+            spread = float(share @ sq_norms(X - mean))
         weights = self.weights * (np.sqrt(3.0 / spread) if spread > 0.0 else 1.0)
         biases = self.biases - weights @ mean
-        return replace(self, weights=np.ldexp(weights, -exponent), biases=biases)
-
-    def astype(self, dtype: Any) -> Self:
-        return replace(self, weights=self.weights.astype(dtype), biases=self.biases.astype(dtype))
+        weights /= peak
+        return replace(self, weights=weights, biases=biases)
 
     def transform(self, X: Any) -> AnyArray:
         with np.errstate(over="ignore", invalid="ignore"):
-            outputs = ACTIVATIONS[self.activation](np.asarray(X @ self.weights.T) + self.biases)
+            # In double precision: weights and biases of a layer that is fitted to the data may cancel.
+            sums = np.asarray(X.astype(np.float64, copy=False) @ self.weights.T) + self.biases
+            outputs = ACTIVATIONS[self.activation](sums).astype(X.dtype, copy=False)
             if not np.isfinite(outputs.sum()) and not np.isfinite(outputs).all():
                 raise ValueError(OUT_OF_RANGE.format("Outputs of hidden nodes are"))
         return outputs

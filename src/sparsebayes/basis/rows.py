@@ -26,7 +26,13 @@ class DistinctRows:
     def of(cls, X: Any) -> DistinctRows:
         keys = _sparse_keys(X) if sp.issparse(X) else _dense_keys(X)
         _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
-        return cls(first, inverse.ravel())
+        # In the order of their projections on a fixed direction: the same for any storage and units.
+        direction = np.random.RandomState(0).uniform(size=X.shape[1])
+        with np.errstate(over="ignore", invalid="ignore"):
+            order = np.argsort(np.asarray(X[first] @ direction), kind="stable")
+        position = np.empty_like(order)
+        position[order] = np.arange(len(order))
+        return cls(first[order], position[inverse.ravel()])
 
     def total(self, weight: Vector) -> Vector:
         """The weight of each: the sum over its occurrences."""

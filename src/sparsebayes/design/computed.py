@@ -9,7 +9,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from sparsebayes._typing import AnyArray, IntVector, Mask, Matrix, Vector
-from sparsebayes.design.dense import DenseDesign
+from sparsebayes.design.dense import CONSTANT_COLUMN, DenseDesign
 from sparsebayes.design.threads import Threads
 
 # A block of this many rows and columns: 4 MB in double precision, so that it stays in cache
@@ -151,8 +151,8 @@ class ComputedDesign:
         """Columns less their means, weighted by ``share``, and the means; constant ones are dropped."""
         means = self.rmatvec(share)
         design = self._with(offset=means)
-        rounding = 16.0 * float(np.finfo(self._source.dtype).eps)
-        varying = design.peak() > rounding * self.peak()
+        rounding = CONSTANT_COLUMN * float(np.finfo(self._source.dtype).eps) * self.peak()
+        varying = design.peak() > rounding
         return (design if varying.all() else design.take(varying)), means[varying]
 
     def shifted(self, exponent: AnyArray) -> Self:

@@ -11,8 +11,8 @@ from sparsebayes._typing import AnyArray, IntVector, Mask, Matrix, Vector
 # Elements of a row block that is squared, weighted or widened to double precision before a
 # product: 4 MB, so that the temporary stays in cache and memory stays that of the data.
 BLOCK_ELEMENTS = 1 << 19
-# Deviations from the mean below this share of the largest entry are rounding.
-CONSTANT_COLUMN = 16.0 * float(np.finfo(np.float64).eps)
+# Deviations from the mean below so many units in the last place of the largest entry are rounding.
+CONSTANT_COLUMN = 16.0
 
 
 class DenseDesign:
@@ -71,7 +71,8 @@ class DenseDesign:
 
     def centred(self, share: Vector) -> tuple[DenseDesign, Vector]:
         """Columns less their means, weighted by ``share``, and the means; constant ones are dropped."""
-        means, rounding = self.rmatvec(share), CONSTANT_COLUMN * self.peak()
+        means = self.rmatvec(share)
+        rounding = CONSTANT_COLUMN * float(np.finfo(self._array.dtype).eps) * self.peak()
         centred = self._array if self._owned else np.empty_like(self._array)
         np.subtract(self._array, means, out=centred, casting="same_kind")
         design = DenseDesign(centred, self.columns, owned=True)

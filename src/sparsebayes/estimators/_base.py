@@ -31,6 +31,8 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
     """Fit and predict for a linear model in a basis, which the subclass chooses and stores."""
 
     _basis_name: ClassVar[BasisName] = "features"
+    # Parameters that a warm start cannot change.
+    _fixed: ClassVar[tuple[str, ...]] = ("multi_class",)
 
     _parameter_constraints: ClassVar[dict] = {
         "solver": [StrOptions(set(RECIPES))],
@@ -106,6 +108,7 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
         solutions = self._fit_problems(X, weight, classes, problems, bases, starts)
         self.classes_ = classes
         self._scheme = self.multi_class
+        self._fixed_last = {name: getattr(self, name) for name in self._fixed}
         self._training_shape = everything.shape
         self._basis_sizes = [len(basis.numbers) for basis in bases]
         self._keep(solutions, X.dtype)
@@ -135,9 +138,8 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
         """Features, training rows or hidden nodes that the last fit chose from, or some of them."""
         raise NotImplementedError
 
-    @property
-    def _max_held(self) -> int | None:
-        """Entries of a matrix of basis functions that may be held in memory; None for the user's own X."""
+    def _max_held(self, n_functions: int) -> int | None:
+        """Entries of a matrix of so many functions that may be held in memory; None for the user's own X."""
         return None
 
     def _validated(self, X, y):
@@ -176,7 +178,7 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
             fit_intercept=self.fit_intercept,
             intercept_prior=own(self.intercept_prior, taken.intercept_prior),
             scale=taken.scale_if_none if scale == "none" else scale,
-            max_held=self._max_held,
+            max_held=self._max_held(n_columns),
         )
 
     def _fit_problems(self, X, weight, classes, problems, bases, starts):
@@ -204,7 +206,9 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
         largest = max(
             len(problem.labels) * len(basis.numbers) for problem, basis in zip(problems, bases, strict=True)
         )
-        with _blas_threads(sp.issparse(X) and self._basis_name == "features", largest):
+        # Several problems take one thread each, wherever they are fitted, so that n_jobs changes no bit.
+        alone = len(problems) > 1 or (sp.issparse(X) and self._basis_name == "features")
+        with _blas_threads(alone, largest):
             return Parallel(n_jobs=1 if len(problems) == 1 else n_jobs, require=shared)(jobs)
 
     def _watcher(self, number, classes, problem, basis):
@@ -223,12 +227,12 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
         """Where the last fit ended, for ``warm_start``; None for a fresh start."""
         if not (self.warm_start and hasattr(self, "sparse_coef_")):
             return [None] * n_problems
-        now = (classes.tolist(), n_features, self.multi_class)
-        last = (self.classes_.tolist(), self._training_shape[1], self._scheme)
+        now = (classes.tolist(), n_features, {name: getattr(self, name) for name in self._fixed})
+        last = (self.classes_.tolist(), self._training_shape[1], self._fixed_last)
         if now != last:
             raise ValueError(
                 f"{type(self).__name__}(warm_start=True) goes on from its last fit, which had classes "
-                "{}, {} features and multi_class={!r}; got {}, {} and {!r}.".format(*last, *now)
+                "{}, {} features and {}; got {}, {} and {}.".format(*last, *now)
             )
         return [
             Start(
@@ -420,13 +424,12 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
         return log_p
 
 
-def _blas_threads(sparse, n_entries):
+def _blas_threads(alone, n_entries):
     """One BLAS thread where waking the others costs more than they save.
 
     A sparse matrix leaves BLAS nothing but short vectors; a small one is done by one core sooner.
     """
-    alone = sparse or n_entries < SMALL_MATRIX
-    return threadpool_limits(1, "blas") if alone else nullcontext()
+    return threadpool_limits(1, "blas") if alone or n_entries < SMALL_MATRIX else nullcontext()
 
 
 class _Watcher:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from sparsebayes import _checks
 from sparsebayes._typing import AnyArray, IntVector, Vector
 from sparsebayes.basis import Basis, IdentityBasis, as_matrix
 from sparsebayes.design import ColumnScale, Design, WithIntercept, as_design, row_slices
@@ -94,7 +95,10 @@ class Progress:
         return self._start.intercept
 
     def decision_function(self, X: Any) -> Vector:
-        """Margins of this binary problem at the rows of X, an array or a CSR matrix."""
+        """Margins of this binary problem at the rows of X."""
+        return self._margins(_checks.check_rows(X, type(self).__name__))
+
+    def _margins(self, X: Any) -> Vector:
         return margins(self._basis.kept(self._start.columns), self.coef, self.intercept, X)
 
 

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from joblib import Parallel, delayed
 from scipy.stats import rankdata
-from sklearn.base import _fit_context
+from sklearn.base import _fit_context, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.model_selection import check_cv
@@ -77,6 +77,8 @@ class EarlyStoppingCV(SparseBayesClassifier):
         plain = self._plain(**parameters | {"warm_start": False, "callbacks": None})
         scorer = check_scoring(self, scoring="accuracy" if self.scoring is None else self.scoring)
         splits = list(check_cv(self.cv, labels, classifier=True).split(rows, labels))
+        if not splits:
+            raise ValueError(f"cv={self.cv!r} gives no fold.")
         if self.n_jobs not in (None, 1):
             plain.set_params(n_jobs=1)  # the folds share the cores
         folds = Parallel(n_jobs=self.n_jobs, verbose=self.verbose)(
@@ -100,6 +102,10 @@ class EarlyStoppingCV(SparseBayesClassifier):
 def _scores_along_path(plain, X, y, weight, train, test, scorer):
     """For each outer iteration of one fit: score on the test rows, functions kept, seconds so far."""
     X_train, y_train = _safe_split(plain, X, y, train)
+    if isinstance(plain.class_weight, dict):  # a fold may lack a class
+        present = set(np.unique(y_train).tolist())
+        known = {label: weight for label, weight in plain.class_weight.items() if label in present}
+        plain = clone(plain).set_params(class_weight=known)
     X_test, y_test = _safe_split(plain, X, y, test, train)
     with warnings.catch_warnings():
         # Where it stops is what is being chosen; a fold that prunes everything scores as it does.
@@ -107,8 +113,9 @@ def _scores_along_path(plain, X, y, weight, train, test, scorer):
         fitted, recorder = recorded_fit(
             plain, X_train, y_train, None if weight is None else weight[train], X_test
         )
-    # A scorer of scikit-learn's takes weights; a user's function may not.
-    weighted = weight is not None and hasattr(scorer, "_score_func")
+    # Most metrics of scikit-learn's take weights; a user's function may not.
+    metric = getattr(scorer, "_score_func", None)
+    weighted = weight is not None and metric is not None and "sample_weight" in signature(metric).parameters
     weights = {"sample_weight": weight[test]} if weighted else {}
     rows = []
     for iteration, replay in enumerate(replays(fitted, recorder), start=1):
@@ -125,6 +132,11 @@ def _results(folds):
     scores, n_relevant, seconds = np.moveaxis(table, 2, 0)
     iterations = np.arange(1, n_iter + 1)
     mean = scores.mean(axis=0)
+    undefined = np.flatnonzero(np.isnan(scores).any(axis=1))
+    if len(undefined):
+        raise ValueError(
+            f"The score is not defined on the test rows of folds {undefined.tolist()}: change cv or scoring."
+        )
     return {
         "mean_fit_time": seconds.mean(axis=0),
         "std_fit_time": seconds.std(axis=0),
@@ -140,7 +152,7 @@ def _results(folds):
 
 def _chosen(results, n_folds, rule):
     """The sparsest iteration with the best mean score, or within one standard error of it."""
-    mean, kept = np.nan_to_num(results["mean_test_score"], nan=-np.inf), results["mean_n_relevant"]
+    mean, kept = results["mean_test_score"], results["mean_n_relevant"]
     best = int(np.argmax(mean))
     slack = 0.0
     if rule == "1se" and n_folds > 1:
@@ -161,7 +173,8 @@ class SBLClassifierCV(EarlyStoppingCV, SBLClassifier):
     cv : int, cross-validation generator or iterable, default=5
         Folds, as in scikit-learn.
     scoring : str, callable or None, default=None
-        What to maximise: a name or a scorer of scikit-learn's; accuracy if None.
+        What to maximise: a name or a scorer of scikit-learn's; accuracy if None. A function of yours is given
+        a classifier that predicts the fold's test rows and knows ``classes_`` and ``n_relevant_``, no more.
     rule : {"best", "1se"}, default="best"
         "best": the iteration with the best mean score. "1se": the one with the fewest features of
         those within a standard error of it.
@@ -212,7 +225,8 @@ class RVMClassifierCV(EarlyStoppingCV, RVMClassifier):
     cv : int, cross-validation generator or iterable, default=5
         Folds, as in scikit-learn.
     scoring : str, callable or None, default=None
-        What to maximise: a name or a scorer of scikit-learn's; accuracy if None.
+        What to maximise: a name or a scorer of scikit-learn's; accuracy if None. A function of yours is given
+        a classifier that predicts the fold's test rows and knows ``classes_`` and ``n_relevant_``, no more.
     rule : {"best", "1se"}, default="best"
         "best": the iteration with the best mean score. "1se": the one with the fewest vectors of
         those within a standard error of it.
@@ -263,7 +277,8 @@ class SBELMClassifierCV(EarlyStoppingCV, SBELMClassifier):
     cv : int, cross-validation generator or iterable, default=5
         Folds, as in scikit-learn.
     scoring : str, callable or None, default=None
-        What to maximise: a name or a scorer of scikit-learn's; accuracy if None.
+        What to maximise: a name or a scorer of scikit-learn's; accuracy if None. A function of yours is given
+        a classifier that predicts the fold's test rows and knows ``classes_`` and ``n_relevant_``, no more.
     rule : {"best", "1se"}, default="best"
         "best": the iteration with the best mean score. "1se": the one with the fewest nodes of
         those within a standard error of it.

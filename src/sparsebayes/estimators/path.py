@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.metrics import accuracy_score, log_loss
-from sklearn.utils import Bunch
+from sklearn.utils import Bunch, check_consistent_length
 
 from sparsebayes import _checks
 from sparsebayes.estimators._base import SparseBayesClassifier
@@ -42,7 +42,7 @@ class Recorder:
                 progress.features,
                 progress.coef if self.keep_coef else np.empty(0),
                 progress.intercept,
-                progress.decision_function(self.X),
+                progress._margins(self.X),
                 before + sum(progress.record["seconds"].values()),
             )
         )
@@ -68,16 +68,20 @@ class Replay(SparseBayesClassifier):
         self._dtype = dtype
 
     def _margins(self, X):
-        assert X.shape[0] == len(self._known)
+        if X.shape[0] != len(self._known):
+            raise ValueError(
+                f"Along a path predictions are known for all {len(self._known)} rows held out, not for some."
+            )
         return self._known, self._dtype
 
 
 def recorded_fit(estimator, X, y, sample_weight, X_held_out, *, keep_coef=False):
     """A fitted clone of the estimator, and the recorder of its iterations."""
-    held_out = _checks.check_rows(X_held_out, type(estimator).__name__)
-    if held_out.shape[1] != X.shape[1]:
+    name = type(estimator).__name__
+    held_out, n_columns = _checks.check_rows(X_held_out, name), _checks.check_rows(X, name).shape[1]
+    if held_out.shape[1] != n_columns:
         raise ValueError(
-            f"The rows held out have {held_out.shape[1]} columns, but the training data have {X.shape[1]}."
+            f"The rows held out have {held_out.shape[1]} columns, but the training data have {n_columns}."
         )
     recorder = Recorder(held_out, keep_coef=keep_coef)
     fitted = clone(estimator).set_params(callbacks=[*(estimator.callbacks or []), recorder])
@@ -120,7 +124,7 @@ def sbl_path(X, y, X_val, y_val, *, estimator=None, sample_weight=None):
         - ``n_relevant``: features (training rows, hidden nodes) in the model of all binary problems together;
         - ``coef``: csr_matrix of shape (n_problems, number of candidates);
         - ``intercept``: an array, an intercept a binary problem;
-        - ``accuracy``, ``log_loss``: on the validation data;
+        - ``accuracy``, ``log_loss``: on the validation data, with probabilities at the mode;
         - ``seconds``: since the fit began;
 
         and with ``n_candidates``, the number of features (training rows, hidden nodes) there are,
@@ -138,7 +142,9 @@ def sbl_path(X, y, X_val, y_val, *, estimator=None, sample_weight=None):
     (True, (1, 30))
     """
     estimator = SBLClassifier("dqn") if estimator is None else estimator
-    X = _checks.check_rows(X, type(estimator).__name__)
+    if not isinstance(estimator, SparseBayesClassifier):
+        raise TypeError(f"sbl_path follows a classifier of sparsebayes. Got {estimator!r} instead.")
+    check_consistent_length(X_val, y_val)
     fitted, recorder = recorded_fit(estimator, X, y, sample_weight, X_val, keep_coef=True)
     path = Bunch(
         iteration=np.arange(1, recorder.n_iter + 1),

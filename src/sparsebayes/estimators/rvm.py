@@ -50,12 +50,13 @@ or callable, default="rbf"
     basis : "auto", "all" or int, default="auto"
         Which training rows are candidates for relevance vectors. "all": every distinct row, the paper's
         model. A number: so many rows of each binary problem, drawn by k-means++ from each class in
-        proportion. "auto": all, or 1000 of them where there are more than ``max_basis``.
+        proportion. "auto": all, or, where there are more than ``max_basis``, 1000 of them (``max_basis``, if
+        that is less).
     max_basis : int, default=3000
-        For more rows than this no kernel matrix between all of them is held: with ``basis="all"`` its columns
-        are computed in blocks, in the precision of X, whenever they are needed. A pass then costs N² kernel
-        values, but memory grows only with N. The matrix between all rows and k candidates is held up to half
-        a gigabyte.
+        For more candidates than this, no kernel matrix of more than ``max_basis**2`` entries is held: its
+        columns are computed in blocks, in the precision of X, whenever they are needed. With ``basis="all"``
+        a pass then costs N² kernel values, but memory grows only with N. For fewer candidates the matrix is
+        held up to half a gigabyte.
     solver : {"auto", "dqn", "newton"}, default="auto"
         - "auto": Algorithm 2 with the diagonal of the Hessian while more than 400 vectors are left and the
           exact posterior (eq. 7) from then on; kernel columns are centred and of unit variance.
@@ -108,7 +109,7 @@ or callable, default="rbf"
     relevance_vectors_ : {ndarray, csr_matrix} of shape (n_vectors, n_features)
         The training rows that are kept, of all binary problems. Not there for kernel="precomputed".
     relevance_ : ndarray of shape (n_vectors,)
-        Their indices in the training data.
+        Their indices in the training data; with ``warm_start``, in those of the first fit.
     gamma_ : float
         The kernel's gamma; not there for kernels without one.
     coef_ : ndarray of shape (n_problems, n_vectors)
@@ -155,6 +156,7 @@ or callable, default="rbf"
     """
 
     _basis_name: ClassVar[BasisName] = "kernel"
+    _fixed: ClassVar[tuple[str, ...]] = ("multi_class", "kernel", "gamma", "degree", "coef0")
     _parameter_constraints: ClassVar[dict] = {
         **SparseBayesClassifier._parameter_constraints,
         "kernel": [StrOptions({*kernels.NAMES, "precomputed"}), callable],
@@ -223,10 +225,9 @@ or callable, default="rbf"
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
 
-    @property
-    def _max_held(self):
-        # N x N is bounded by max_basis; N x k, as every basis but "all" has beyond it, by what memory is for.
-        return self.max_basis**2 if self.basis == "all" else max(self.max_basis**2, MAX_HELD)
+    def _max_held(self, n_functions):
+        # N x k with a bounded k grows with N alone, and is limited by what memory is for.
+        return self.max_basis**2 if n_functions > self.max_basis else max(self.max_basis**2, MAX_HELD)
 
     def _validated(self, X, y):
         X, y = super()._validated(X, y)
@@ -290,7 +291,7 @@ or callable, default="rbf"
         """Which rows of X are candidates, in ascending order."""
         limit = len(distinct.first)
         if self.basis == "auto" and limit > self.max_basis:
-            limit = DEFAULT_CANDIDATES
+            limit = min(DEFAULT_CANDIDATES, self.max_basis)
         elif self.basis not in ("auto", "all"):
             limit = self.basis
         chosen = distinct.first

@@ -130,7 +130,7 @@ class SBELMClassifier(SparseBayesClassifier):
     """
 
     _basis_name: ClassVar[BasisName] = "hidden"
-    _max_held: ClassVar[int] = MAX_HELD
+    _fixed: ClassVar[tuple[str, ...]] = ("multi_class", "n_hidden", "activation", "hidden_scale")
     _parameter_constraints: ClassVar[dict] = {
         **SparseBayesClassifier._parameter_constraints,
         "n_hidden": [Interval(Integral, 1, None, closed="left")],
@@ -192,7 +192,7 @@ class SBELMClassifier(SparseBayesClassifier):
             layer = layer.fitted_to(X, weight)
         elif self.hidden_scale != "auto":
             layer = layer.scaled(self.hidden_scale)
-        return [layer.astype(X.dtype)] * len(problems)
+        return [layer] * len(problems)
 
     @property
     def _basis(self):
@@ -206,6 +206,9 @@ class SBELMClassifier(SparseBayesClassifier):
         self.hidden_nodes_ = layer.numbers
         self.hidden_weights_, self.hidden_biases_ = layer.weights, layer.biases
         return self.hidden_nodes_
+
+    def _max_held(self, n_functions):
+        return MAX_HELD
 
     @property
     def _n_numbers(self):
