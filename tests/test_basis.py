@@ -17,7 +17,7 @@ from sparsebayes.basis import (
     as_matrix,
     candidate_rows,
 )
-from sparsebayes.design import ComputedDesign
+from sparsebayes.design import ComputedDesign, HoldLimit
 from sparsebayes.kernels import Kernel
 
 FORMULAS = {
@@ -94,8 +94,11 @@ def test_kept_and_merged(make, rng):
 
 def test_a_matrix_is_held_up_to_a_limit(rng):
     X = rng.normal(size=(20, 3))
-    assert isinstance(as_matrix(kernel_basis(X), X, 400, 1), np.ndarray)
-    assert isinstance(as_matrix(kernel_basis(X), X, 399, 1), ComputedDesign)
+    assert isinstance(as_matrix(kernel_basis(X), X, HoldLimit(20, 0), 1), np.ndarray)
+    assert isinstance(as_matrix(kernel_basis(X), X, HoldLimit(19, 10**6), 1), ComputedDesign)
+    few = kernel_basis(X).kept(np.arange(10))
+    assert isinstance(as_matrix(few, X, HoldLimit(10, 200), 1), np.ndarray)
+    assert isinstance(as_matrix(few, X, HoldLimit(10, 199), 1), ComputedDesign)
     assert as_matrix(IdentityBasis(3), X, None, 1) is X
 
 

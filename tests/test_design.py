@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sparsebayes.basis import KernelBasis, as_matrix
-from sparsebayes.design import ComputedDesign, Meter, Metered, Threads, WithIntercept, as_design
+from sparsebayes.design import ComputedDesign, HoldLimit, Meter, Metered, Threads, WithIntercept, as_design
 from sparsebayes.design import computed as computed_module
 from sparsebayes.design import sparse as sparse_module
 from sparsebayes.design.dense import DenseDesign
@@ -93,7 +93,7 @@ class TestComputed(DesignContract):
         return X
 
     def make(self, X):
-        design = as_design(ComputedDesign(ArraySource(X), Threads(2), max_held=0))[0]
+        design = as_design(ComputedDesign(ArraySource(X), Threads(2), HoldLimit(0, 0)))[0]
         assert isinstance(design, ComputedDesign)
         assert len(design._bands) == 3
         assert len(design._parts) == 3
@@ -104,14 +104,14 @@ class TestComputed(DesignContract):
         assert design.shape == X.shape
         np.testing.assert_array_equal(design.columns, np.arange(X.shape[1]))
 
-    @pytest.mark.parametrize("max_held", [0, 10**6])
+    @pytest.mark.parametrize("limit", [HoldLimit(0, 0), HoldLimit(1000, 10**6)])
     @pytest.mark.parametrize("scale", ["columns", "common"])
-    def test_scaled_and_centred_as_an_array_is(self, max_held, scale, rng):
+    def test_scaled_and_centred_as_an_array_is(self, limit, scale, rng):
         X = self.matrix() + 3.0
         weight = rng.random(len(X))
         arguments = {"scale": scale, "centre": True, "weight": weight}
         held, expected = as_design(X, **arguments)
-        design, actual = as_design(ComputedDesign(ArraySource(X), Threads(1), max_held), **arguments)
+        design, actual = as_design(ComputedDesign(ArraySource(X), Threads(1), limit), **arguments)
         np.testing.assert_array_equal(design.columns, held.columns)  # without the constant one
         assert 4 not in design.columns
         for name in ("divisor", "exponent", "offset"):
@@ -122,7 +122,7 @@ class TestComputed(DesignContract):
 
     def test_held_once_few_entries_are_left(self):
         X = self.matrix()
-        design = ComputedDesign(ArraySource(X), Threads(1), max_held=2 * len(X))
+        design = ComputedDesign(ArraySource(X), Threads(1), HoldLimit(2, 2 * len(X)))
         keep = np.zeros(X.shape[1], dtype=bool)
         keep[[1, 6]] = True
         taken = design.take(keep)
@@ -133,7 +133,7 @@ class TestComputed(DesignContract):
 
     def test_same_bits_with_any_number_of_threads(self, rng):
         X, r = rng.normal(size=(40, 9)), rng.normal(size=40)
-        one, three = (ComputedDesign(ArraySource(X), Threads(n), 0).rmatvec(r) for n in (1, 3))
+        one, three = (ComputedDesign(ArraySource(X), Threads(n), HoldLimit(0, 0)).rmatvec(r) for n in (1, 3))
         np.testing.assert_array_equal(one, three)
 
 
@@ -141,7 +141,7 @@ class TestComputed(DesignContract):
 def test_kernel_in_blocks_equals_the_held_matrix(dtype, tolerance, rng):
     X = rng.normal(size=(1500, 6)).astype(dtype)
     basis = KernelBasis(Kernel("rbf", 0.2), X, np.arange(1500))
-    held, blocks = as_design(basis.transform(X))[0], as_matrix(basis, X, 1000, 2)
+    held, blocks = as_design(basis.transform(X))[0], as_matrix(basis, X, HoldLimit(30, 1000), 2)
     assert isinstance(blocks, ComputedDesign)
     w, h = rng.normal(size=1500), rng.random(1500)
     for verb, vector in [("matvec", w), ("rmatvec", w), ("sq_rmatvec", h)]:

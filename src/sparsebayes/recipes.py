@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from sparsebayes._typing import Vector
-from sparsebayes.design import Design, ScaleName
+from sparsebayes.design import Design, HoldLimit, ScaleName
 from sparsebayes.evidence import EliminationLoop, Fit, JointLoop, State
 from sparsebayes.map_solvers import DQNSolver, MapSolver, NewtonCGSolver, NewtonSolver
 
@@ -56,8 +56,8 @@ class Settings:
     fit_intercept: bool
     intercept_prior: InterceptPrior
     scale: ScaleName
-    max_held: int | None
-    """Entries of a matrix of basis functions that is held in memory; None where it is the user's own."""
+    hold_limit: HoldLimit | None
+    """Up to where a matrix of basis functions is held in memory; None where it is the user's own."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from sparsebayes._typing import AnyArray, IntVector
-from sparsebayes.design import ComputedDesign, Threads, automatic_count
+from sparsebayes.design import ComputedDesign, HoldLimit, Threads, automatic_count
 
 # Entries of a matrix with a bounded number of columns that is held in memory: half a gigabyte.
 MAX_HELD = 1 << 26
@@ -56,14 +56,15 @@ class Evaluation:
         return Evaluation(self.basis.kept(columns), self.X)
 
 
-def as_matrix(basis: Basis, X: Any, max_held: int | None, threads: int | None) -> Any:
+def as_matrix(basis: Basis, X: Any, limit: HoldLimit | None, threads: int | None) -> Any:
     """What ``as_design`` takes: the basis at the rows of X.
 
-    A matrix of more than ``max_held`` entries is computed in blocks whenever it is needed, by so many
+    A matrix that ``limit`` does not allow is computed in blocks whenever it is needed, by so many
     ``threads``, or, if None, by as many as its size is worth.
     """
-    n_entries = X.shape[0] * len(basis.numbers)
-    if max_held is None or n_entries <= max_held:
+    evaluation = Evaluation(basis, X)
+    n_rows, n_functions = evaluation.shape
+    if limit is None or limit.allows(evaluation.shape):
         return basis.transform(X)
-    workers = Threads(automatic_count(n_entries) if threads is None else threads)
-    return ComputedDesign(Evaluation(basis, X), workers, max_held)
+    workers = Threads(automatic_count(n_rows * n_functions) if threads is None else threads)
+    return ComputedDesign(evaluation, workers, limit)

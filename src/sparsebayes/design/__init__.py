@@ -1,7 +1,7 @@
 """How X is touched: the only layer that knows how a matrix is stored."""
 
 from sparsebayes.design.base import ColumnScale, Design, ScaleName, as_design, row_shares
-from sparsebayes.design.computed import ComputedDesign
+from sparsebayes.design.computed import ComputedDesign, HoldLimit
 from sparsebayes.design.dense import row_slices
 from sparsebayes.design.intercept import WithIntercept
 from sparsebayes.design.meter import Meter, Metered
@@ -11,6 +11,7 @@ __all__ = [
     "ColumnScale",
     "ComputedDesign",
     "Design",
+    "HoldLimit",
     "Meter",
     "Metered",
     "ScaleName",

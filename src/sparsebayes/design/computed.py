@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol, Self
 
@@ -19,6 +20,21 @@ BLOCK_COLUMNS = 1024
 # Rows are cut into so many bands at most, each the work of one thread; by the matrix alone, so that
 # sums come out in the same bits with any number of threads.
 MAX_BANDS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class HoldLimit:
+    """Which matrices are held in memory: those of up to ``columns`` columns, within ``entries`` entries.
+
+    Any matrix that is no larger than a square one of ``columns`` is, too.
+    """
+
+    columns: int
+    entries: int
+
+    def allows(self, shape: tuple[int, int]) -> bool:
+        n_entries = shape[0] * shape[1]
+        return n_entries <= self.columns**2 or (shape[1] <= self.columns and n_entries <= self.entries)
 
 
 class Source(Protocol):
@@ -41,7 +57,7 @@ class Source(Protocol):
 class ComputedDesign:
     """X computed in blocks, N + M numbers in memory; arithmetic is in double precision.
 
-    Columns are (x - offset) / divisor. Once :meth:`take` leaves no more than ``max_held`` entries, they are
+    Columns are (x - offset) / divisor. Once :meth:`take` leaves so few that ``limit`` allows it, they are
     computed for good and held.
     """
 
@@ -49,14 +65,14 @@ class ComputedDesign:
         self,
         source: Source,
         threads: Threads,
-        max_held: int,
+        limit: HoldLimit,
         columns: IntVector | None = None,
         offset: Vector | None = None,
         divisor: Vector | None = None,
     ) -> None:
         self._source = source
         self._threads = threads
-        self._max_held = max_held
+        self._limit = limit
         self.columns = np.arange(source.shape[1]) if columns is None else columns
         self._offset = offset
         self._divisor = divisor
@@ -113,12 +129,12 @@ class ComputedDesign:
         taken = ComputedDesign(
             self._source.take(np.flatnonzero(keep)),
             self._threads,
-            self._max_held,
+            self._limit,
             self.columns[keep],
             None if self._offset is None else self._offset[keep],
             None if self._divisor is None else self._divisor[keep],
         )
-        return taken.held() if taken.shape[0] * taken.shape[1] <= self._max_held else taken
+        return taken.held() if self._limit.allows(taken.shape) else taken
 
     def narrow(self, keep: Mask) -> ComputedDesign | DenseDesign:
         return self.take(keep)
@@ -164,7 +180,7 @@ class ComputedDesign:
     def _with(self, offset: Vector | None = None, divisor: Vector | None = None) -> Self:
         offset = self._offset if offset is None else offset
         divisor = self._divisor if divisor is None else divisor
-        return type(self)(self._source, self._threads, self._max_held, self.columns, offset, divisor)
+        return type(self)(self._source, self._threads, self._limit, self.columns, offset, divisor)
 
     @cached_property
     def _parts(self) -> list[tuple[slice, Source]]:

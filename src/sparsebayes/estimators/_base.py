@@ -19,6 +19,7 @@ from threadpoolctl import threadpool_limits
 
 from sparsebayes import _checks, multiclass
 from sparsebayes.basis import Basis
+from sparsebayes.design import HoldLimit
 from sparsebayes.estimators._problem import Progress, Solution, Start, evaluated, fit_problem, margins
 from sparsebayes.posterior import moderated
 from sparsebayes.recipes import RECIPES, BasisName, Settings, recipe
@@ -138,8 +139,9 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
         """Features, training rows or hidden nodes that the last fit chose from, or some of them."""
         raise NotImplementedError
 
-    def _max_held(self, n_functions: int) -> int | None:
-        """Entries of a matrix of so many functions that may be held in memory; None for the user's own X."""
+    @property
+    def _hold_limit(self) -> HoldLimit | None:
+        """Up to where a matrix of basis functions is held in memory; None for the user's own X."""
         return None
 
     def _validated(self, X, y):
@@ -178,7 +180,7 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
             fit_intercept=self.fit_intercept,
             intercept_prior=own(self.intercept_prior, taken.intercept_prior),
             scale=taken.scale_if_none if scale == "none" else scale,
-            max_held=self._max_held(n_columns),
+            hold_limit=self._hold_limit,
         )
 
     def _fit_problems(self, X, weight, classes, problems, bases, starts):

@@ -115,7 +115,7 @@ def fit_problem(
     """Build the design, run the outer loop, translate back."""
     flat_intercept = settings.fit_intercept and settings.intercept_prior == "flat"
     taken = recipe(settings.solver, settings.basis)
-    matrix = as_matrix(basis, X, settings.max_held, n_threads)
+    matrix = as_matrix(basis, X, settings.hold_limit, n_threads)
     dtype, n_functions = X.dtype, matrix.shape[1]
     design: Design
     design, scale = as_design(

@@ -12,6 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from sparsebayes import kernels
 from sparsebayes.basis import MAX_HELD, Basis, DistinctRows, IdentityBasis, KernelBasis, candidate_rows
+from sparsebayes.design import HoldLimit
 from sparsebayes.estimators._base import SparseBayesClassifier
 from sparsebayes.recipes import BasisName
 
@@ -225,9 +226,9 @@ or callable, default="rbf"
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
 
-    def _max_held(self, n_functions):
-        # N x k with a bounded k grows with N alone, and is limited by what memory is for.
-        return self.max_basis**2 if n_functions > self.max_basis else max(self.max_basis**2, MAX_HELD)
+    @property
+    def _hold_limit(self):
+        return HoldLimit(self.max_basis, MAX_HELD)
 
     def _validated(self, X, y):
         X, y = super()._validated(X, y)

@@ -9,6 +9,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from sparsebayes.basis import ACTIVATIONS, MAX_HELD, HiddenBasis
+from sparsebayes.design import HoldLimit
 from sparsebayes.estimators._base import SparseBayesClassifier
 from sparsebayes.recipes import BasisName
 
@@ -207,8 +208,9 @@ class SBELMClassifier(SparseBayesClassifier):
         self.hidden_weights_, self.hidden_biases_ = layer.weights, layer.biases
         return self.hidden_nodes_
 
-    def _max_held(self, n_functions):
-        return MAX_HELD
+    @property
+    def _hold_limit(self):
+        return HoldLimit(self.n_hidden, MAX_HELD)
 
     @property
     def _n_numbers(self):
