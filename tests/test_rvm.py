@@ -333,9 +333,7 @@ def test_warm_start_refuses_another_kernel(moons):
     X, y = moons
     for change in ({"kernel": "linear"}, {"gamma": 5.0}):
         clf = RVMClassifier(warm_start=True).fit(X, y)
-        with pytest.raises(
-            ValueError, match=r"goes on from its last fit.*'kernel': 'rbf', 'gamma': 'median'"
-        ):
+        with pytest.raises(ValueError, match=r"goes on from its last fit.*kernel='rbf', gamma='median'"):
             clf.set_params(**change).fit(X, y)
 
 

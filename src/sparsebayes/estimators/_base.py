@@ -109,7 +109,7 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
         solutions = self._fit_problems(X, weight, classes, problems, bases, starts)
         self.classes_ = classes
         self._scheme = self.multi_class
-        self._fixed_last = {name: getattr(self, name) for name in self._fixed}
+        self._fixed_last = self._fixed_parameters()
         self._training_shape = everything.shape
         self._basis_sizes = [len(basis.numbers) for basis in bases]
         self._keep(solutions, X.dtype)
@@ -229,7 +229,7 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
         """Where the last fit ended, for ``warm_start``; None for a fresh start."""
         if not (self.warm_start and hasattr(self, "sparse_coef_")):
             return [None] * n_problems
-        now = (classes.tolist(), n_features, {name: getattr(self, name) for name in self._fixed})
+        now = (classes.tolist(), n_features, self._fixed_parameters())
         last = (self.classes_.tolist(), self._training_shape[1], self._fixed_last)
         if now != last:
             raise ValueError(
@@ -252,6 +252,9 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
                 strict=True,
             )
         ]
+
+    def _fixed_parameters(self) -> str:
+        return ", ".join(f"{name}={getattr(self, name)!r}" for name in self._fixed)
 
     def _keep(self, solutions: list[Solution], dtype) -> None:
         names = self._keep_basis([solution.basis for solution in solutions])
