@@ -255,7 +255,7 @@ def test_warm_start_with_other_classes_is_refused(binary):
     clf = SBLClassifier("newton", warm_start=True).fit(X, y)
     with pytest.raises(ValueError, match=r"goes on from its last fit, which had classes \[0, 1\]"):
         clf.fit(X, y + 1)
-    with pytest.raises(ValueError, match=r"multi_class='ovo'; got .* 'ovr'"):
+    with pytest.raises(ValueError, match=r"multi_class='ovo'; got .* multi_class='ovr'"):
         clf.set_params(multi_class="ovr").fit(X, y)
 
 
