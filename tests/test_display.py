@@ -5,7 +5,10 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import matplotlib
+import matplotlib.pyplot as plt
 import numpy as np
+import pandas
 import pytest
 import scipy.sparse as sp
 from scipy.special import expit
@@ -29,9 +32,7 @@ from sparsebayes.display import (
 )
 from tests.problems import classification
 
-matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402
 
 quiet = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -164,7 +165,6 @@ def test_many_classes_have_the_winner_s_colour_paled_by_its_probability(n_classe
 
 
 def test_dataframe_names_the_axes(moons):
-    pandas = pytest.importorskip("pandas")
     X, y, _ = moons
     frame = pandas.DataFrame(X, columns=["length", "width"])
     clf = RVMClassifier().fit(frame, y)  # would warn of a grid without names

@@ -91,9 +91,8 @@ def distances(A: Any, B: Any) -> Matrix:
         return distances(_double(A) * factor, _double(B) * factor) / factor
     squares = sq_distances(A, B)
     out = np.sqrt(squares, out=squares)
-    for i, j in zip(
-        *np.nonzero(np.isinf(out)), strict=True
-    ):  # rare: squares overflow where distances need not
+    # Rare: squares overflow where distances need not.
+    for i, j in np.argwhere(np.isinf(out)):
         scaled = _double(A[[i]]) * 2.0**-600 - _double(B[[j]]) * 2.0**-600
         out[i, j] = np.sqrt(sq_norms(scaled)[0]) * 2.0**600
     return out
@@ -199,9 +198,9 @@ def _normalised(A: Any) -> Any:
 def _over(A: Any, divisor: Vector) -> Any:
     """Rows over a number each, over 1 where that is 0."""
     divisor = np.where(divisor > 0.0, divisor, 1.0)
-    return (
-        sp.csr_array(A).multiply(1.0 / divisor[:, None]).tocsr() if sp.issparse(A) else A / divisor[:, None]
-    )
+    if sp.issparse(A):
+        return sp.csr_array(A).multiply(1.0 / divisor[:, None]).tocsr()
+    return A / divisor[:, None]
 
 
 def median_distance(name: str, X: Any, weight: Vector) -> float:

@@ -104,7 +104,7 @@ def _scores_along_path(plain, X, y, weight, train, test, scorer):
     X_train, y_train = _safe_split(plain, X, y, train)
     if isinstance(plain.class_weight, dict):  # a fold may lack a class
         present = set(np.unique(y_train).tolist())
-        known = {label: weight for label, weight in plain.class_weight.items() if label in present}
+        known = {label: factor for label, factor in plain.class_weight.items() if label in present}
         plain = clone(plain).set_params(class_weight=known)
     X_test, y_test = _safe_split(plain, X, y, test, train)
     with warnings.catch_warnings():
