@@ -10,8 +10,15 @@ from scipy.optimize import minimize
 from sparsebayes import ard, link
 from sparsebayes.design import WithIntercept, as_design
 from sparsebayes.evidence import EliminationLoop, FitStatus, JointLoop
-from sparsebayes.evidence.elimination import centred_energy
-from sparsebayes.evidence.selection import LargestEvidence, LeaveOneOut, leave_one_out_losses
+from sparsebayes.evidence.elimination import (
+    LEAST_VARIANCE,
+    Candidates,
+    Data,
+    centred_energy,
+    scale_by_leave_one_out,
+)
+from sparsebayes.evidence.leave_one_out import common_variance, degrees_of_freedom, leave_one_out_losses
+from sparsebayes.evidence.selection import LargestEvidence, LastOfAtLeast, PathPoint, ties
 from sparsebayes.map_solvers import DQNSolver, NewtonCGSolver, NewtonSolver
 from sparsebayes.objective import Objective
 from tests.problems import CountingDesign, classification, logistic
@@ -169,7 +176,7 @@ def flat(n_columns):
 @pytest.mark.parametrize("map_solver", [exact, diagonal])
 def test_elimination_finds_the_informative_columns(map_solver):
     X, y = classification(n=600, m=30, n_informative=3, seed=7)
-    fit = EliminationLoop(map_solver, per_column=True).run(
+    fit = EliminationLoop(map_solver, exponent=1.0).run(
         with_intercept(X), y.astype(float), flat(31), np.zeros(31)
     )
     assert {0, 1, 2} <= set(fit.active.tolist())
@@ -180,46 +187,96 @@ def test_elimination_finds_the_informative_columns(map_solver):
 def test_elimination_ends_at_a_mode_of_its_own_prior():
     X, y = classification(n=200, m=10, seed=3)
     design, t = with_intercept(X), y.astype(float)
-    fit = EliminationLoop(exact, per_column=True).run(design, t, flat(11), np.zeros(11))
+    fit = EliminationLoop(exact, exponent=1.0).run(design, t, flat(11), np.zeros(11))
     keep = np.isin(design.columns, fit.active)
     objective = Objective(design.take(keep), t, fit.alpha)
     assert np.abs(objective.grad(objective.at(fit.w))).max() < 1e-8
     assert fit.alpha[-1] == 0.0
 
 
-def test_the_prior_variance_of_a_margin_is_kept_along_the_path():
-    X, y = classification(n=200, m=12, seed=3)
-    variances = []
+@pytest.mark.parametrize("exponent", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("map_solver", [exact, diagonal])
+def test_what_the_prior_keeps_along_the_path(map_solver, exponent):
+    """V where the posterior is exact, and otherwise c until V would be small."""
+    X, y = classification(n=200, m=40, seed=3)
+    X *= np.geomspace(0.5, 2.0, 40)
+    spread = X.var(axis=0)
+    factors, variances = [], []
 
     def watch(state):
         proper = state.alpha > 0.0
-        centred = X.var(axis=0)[state.columns[proper]]
-        variances.append(np.sum(centred / state.alpha[proper]))
+        energy = spread[state.columns[proper]]
+        if proper.any():
+            factor = state.alpha[proper] / energy**exponent
+            np.testing.assert_allclose(factor, factor[0], rtol=1e-9)
+            factors.append(factor[0])
+            variances.append(np.sum(energy / state.alpha[proper]))
         return False
 
-    for per_column in (True, False):
-        variances.clear()
-        EliminationLoop(exact, per_column).run(
-            with_intercept(X), y.astype(float), flat(13), np.zeros(13), callback=watch
-        )
-        assert len(variances) > 8
-        np.testing.assert_allclose(variances[:-1], variances[0], rtol=1e-9)
+    EliminationLoop(map_solver, exponent).run(
+        with_intercept(X), y.astype(float), flat(41), np.zeros(41), callback=watch
+    )
+    variances = np.array(variances)
+    if map_solver is exact:
+        np.testing.assert_allclose(variances, variances[0], rtol=1e-9)
+        return
+    kept = np.isclose(factors, factors[0], rtol=1e-9)
+    least = min(LEAST_VARIANCE, variances[0])
+    assert kept[: kept.sum()].all()
+    assert np.all(variances[kept] >= least * (1 - 1e-9))
+    np.testing.assert_allclose(variances[~kept], least, rtol=1e-9)
+
+
+def test_the_scale_is_the_least_that_ties_with_the_best():
+    """Against leaving samples out in truth: a scale of the ladder is not much worse than any other."""
+    X, y = classification(n=80, m=10, seed=5)
+    labels, design = y.astype(float), with_intercept(X)
+    energy = np.append(X.var(axis=0), 0.0)
+    gradient = Objective(design, labels, flat(11)).gradient_at_zero()
+    candidates = Candidates(design, energy, 1.0, np.zeros(11), gradient, np.arange(11))
+    _, scale, n_steps = scale_by_leave_one_out(Data(labels, None, exact), candidates)
+    assert n_steps > 0
+
+    def true_losses(variance):
+        alpha, losses = candidates.prior(variance), []
+        for i in range(80):
+            rest = np.arange(80) != i
+            w = (
+                NewtonSolver(tol=1e-10)
+                .solve(Objective(with_intercept(X[rest]), labels[rest], alpha), np.zeros(11))
+                .w
+            )
+            losses.append(np.logaddexp(0.0, -(2 * labels[i] - 1) * (X[i] @ w[:-1] + w[-1])))
+        return np.array(losses)
+
+    mine = true_losses(scale.variance)
+    for factor in (0.01, 0.1, 10.0, 100.0):
+        difference = mine - true_losses(scale.variance * factor)
+        assert difference.sum() <= np.sqrt(80 * difference.var())
+
+
+@pytest.mark.parametrize("map_solver", [exact, diagonal])
+@pytest.mark.parametrize("size", [1, 7, 25, 30, 99])
+def test_a_path_passes_through_the_size_asked_for(map_solver, size):
+    X, y = classification(n=200, m=30, n_informative=3, seed=7)
+    loop = EliminationLoop(map_solver, exponent=1.0, size=size)
+    fit = loop.run(with_intercept(X), y.astype(float), flat(31), np.zeros(31))
+    assert len(fit.w) - 1 == min(size, 30)
+    assert fit.history[-2]["n_active"] == 1  # the path goes on to its end
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_elimination_on_noise_keeps_little_of_little_weight(seed):
     rng = np.random.default_rng(seed)
     X, t = rng.normal(size=(300, 20)), rng.integers(0, 2, size=300).astype(float)
-    fit = EliminationLoop(exact, per_column=True).run(with_intercept(X), t, flat(21), np.zeros(21))
+    fit = EliminationLoop(exact, exponent=1.0).run(with_intercept(X), t, flat(21), np.zeros(21))
     assert len(fit.active) <= 11
     assert np.abs(X[:, fit.active[:-1]] @ fit.w[:-1]).mean() < 0.5
 
 
 def test_elimination_without_columns_is_the_intercept():
     t = np.array([0.0, 0.0, 1.0])
-    fit = EliminationLoop(exact, per_column=True).run(
-        with_intercept(np.zeros((3, 2))), t, flat(1), np.zeros(1)
-    )
+    fit = EliminationLoop(exact, exponent=1.0).run(with_intercept(np.zeros((3, 2))), t, flat(1), np.zeros(1))
     assert fit.status is FitStatus.ALL_PRUNED
     assert fit.w[0] == pytest.approx(np.log(0.5))
 
@@ -269,17 +326,49 @@ def test_leave_one_out_counts_a_weight_of_two_as_two_rows():
     )
 
 
-def test_a_tie_goes_to_the_larger_model():
-    selection = LeaveOneOut(weight=np.ones(4))
-    for losses in ([1.0, 1.0, 1.0, 9.0], [1.01, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, 1.0]):
-        selection.points.append((np.arange(1), np.array(losses)))
-        selection.losses.append(np.array(losses))
-        selection.totals.append(float(np.sum(losses)))
-    # The first is worse by 8 with an error of about 7; the second by 0.01 with one of 0.009.
-    assert selection.choose() is selection.points[2]
-    selection.losses[1] = np.array([1.1, 1.0, 1.0, 0.91])
-    selection.totals[1] = 4.01
-    assert selection.choose() is selection.points[1]
+def test_degrees_of_freedom_and_their_variance_against_full_matrices():
+    problem = logistic(n=300, m=40, seed=9)
+    problem.alpha[:] = np.geomspace(0.1, 30.0, 40)
+    objective = problem.objective()
+    mode = NewtonCGSolver(tol=1e-10).solve(objective, np.zeros(40))
+    beta = objective.beta(mode.margins)
+    G = problem.X.T @ np.diag(beta) @ problem.X
+    dof = np.trace(np.linalg.solve(G + np.diag(problem.alpha), G))
+    estimate = degrees_of_freedom(objective, mode)
+    # Seven probes, each off by 1.4 / sqrt(30), and bounds that are 30% apart at most.
+    assert estimate == pytest.approx(dof, rel=0.15)
+    v = common_variance(objective, mode.margins, estimate)
+    leverage = link.curvature(mode.margins) * v
+    assert np.sum(leverage / (1.0 + leverage)) == pytest.approx(estimate, rel=1e-4)
+
+
+def test_leave_one_out_by_probes_is_near_the_exact_one():
+    problem = logistic(n=400, m=60, seed=2)
+    problem.alpha[:] = 5.0
+    objective = problem.objective()
+    exact_losses = leave_one_out_losses(objective, NewtonSolver(tol=1e-10).solve(objective, np.zeros(60)))
+    probed = leave_one_out_losses(objective, NewtonCGSolver(tol=1e-10).solve(objective, np.zeros(60)))
+    # One variance for all samples, and a number of degrees of freedom that is known to some 15%.
+    assert probed.sum() == pytest.approx(exact_losses.sum(), rel=0.05)
+
+
+def test_probes_count_a_weight_of_two_as_two_rows():
+    problem = logistic(n=40, m=4, seed=9)
+    twice = np.repeat(np.arange(40), 2)
+    solver = NewtonCGSolver(tol=1e-12)
+    weighted = Objective(as_design(problem.X)[0], problem.labels, problem.alpha, np.full(40, 2.0))
+    repeated = Objective(as_design(problem.X[twice])[0], problem.labels[twice], problem.alpha)
+    losses = leave_one_out_losses(weighted, solver.solve(weighted, np.zeros(4)))
+    np.testing.assert_allclose(
+        losses[twice], leave_one_out_losses(repeated, solver.solve(repeated, np.zeros(4))), rtol=1e-6
+    )
+
+
+def test_what_ties_depends_on_the_error_of_the_difference():
+    best = np.array([1.0, 1.0, 1.0, 1.0])
+    certain = np.array([1.01, 1.01, 1.01, 1.011])  # worse by 0.041 with an error of about 0.001
+    uncertain = np.array([1.1, 1.0, 1.0, 0.91])  # worse by 0.01 with an error of about 0.13
+    np.testing.assert_array_equal(ties([certain, best, uncertain], None), [1, 2])
 
 
 def test_evidence_is_laplace_s_where_the_hessian_is_diagonal():
@@ -290,7 +379,7 @@ def test_evidence_is_laplace_s_where_the_hessian_is_diagonal():
     alpha = np.array([0.7, 3.0])
     objective = Objective(as_design(X)[0], t, alpha)
     mode = NewtonCGSolver(tol=1e-12).solve(objective, np.zeros(2))
-    criterion = LargestEvidence().add(np.arange(2), objective, mode)
+    evidence = PathPoint(np.arange(2), objective, mode, common_prior=True).evidence
     grid = np.linspace(-8, 8, 40_001)
     log_integral = 0.0
     for k in range(2):
@@ -298,7 +387,25 @@ def test_evidence_is_laplace_s_where_the_hessian_is_diagonal():
         log_posterior = -np.array([np.logaddexp(0, -(2 * t[rows] - 1) * w).sum() for w in grid])
         log_posterior += -0.5 * alpha[k] * grid**2 + 0.5 * np.log(alpha[k] / (2 * np.pi))
         log_integral += np.log(trapezoid(np.exp(log_posterior), grid))
-    assert criterion == pytest.approx(-log_integral, abs=0.05)
+    assert evidence == pytest.approx(log_integral, abs=0.05)
+    exact_mode = NewtonSolver(tol=1e-12).solve(objective, np.zeros(2))
+    exactly = PathPoint(np.arange(2), objective, exact_mode, common_prior=True).evidence
+    assert exactly == pytest.approx(evidence, rel=1e-9)  # columns that do not overlap
+
+
+def test_the_largest_evidence_is_that_of_a_common_prior():
+    problem = logistic(n=40, m=3, seed=9)
+    objective = problem.objective()
+    mode = NewtonSolver().solve(objective, np.zeros(3))
+    selection = LargestEvidence()
+    for k, (evidence, common) in enumerate([(-9.0, True), (-5.0, True), (-6.0, True), (-1.0, False)]):
+        criterion = selection.add(PathPoint(np.array([k]), objective, mode, common), evidence)
+        assert criterion == (-evidence if common else None)
+    assert selection.choose()[0] == [1]
+    smallest = LastOfAtLeast(3)
+    for k in range(3):
+        smallest.add(PathPoint(np.array([k]), objective, mode, True), 0.0)
+    assert smallest.choose()[0] == [2]
 
 
 def test_a_path_can_be_ended_at_a_point_chosen_before():
@@ -310,8 +417,8 @@ def test_a_path_can_be_ended_at_a_point_chosen_before():
         seen.append(state)
         return False
 
-    EliminationLoop(exact, per_column=True).run(with_intercept(X), labels, alpha, w, callback=note)
-    loop = EliminationLoop(exact, per_column=True, max_iter=5, take_last=True)
+    EliminationLoop(exact, exponent=1.0).run(with_intercept(X), labels, alpha, w, callback=note)
+    loop = EliminationLoop(exact, exponent=1.0, max_iter=5, take_last=True)
     fit = loop.run(with_intercept(X), labels, alpha, w)
     np.testing.assert_array_equal(np.sort(fit.active), np.sort(seen[4].columns))
     np.testing.assert_allclose(np.sort(fit.w), np.sort(seen[4].w), rtol=1e-6)

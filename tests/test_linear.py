@@ -53,7 +53,7 @@ def test_fitted_attributes(solver, binary):
     assert len(clf.status_) == len(clf.history_) == 1
     assert clf.status_[0].startswith(f"{RECIPES[solver].label}: ")
     # The elimination path adds a record for the model it settles on.
-    assert len(clf.history_[0]) == clf.n_iter_[0] + (solver == "auto")
+    assert len(clf.history_[0]) == clf.n_iter_[0] + (solver in ("auto", "elimination"))
     assert clf.n_iter_[0] <= 20
     intercept = clf.intercept_[0] != 0.0
     assert clf.history_[0][-1]["n_active"] == clf.n_relevant_[0] + intercept

@@ -96,8 +96,17 @@ class Ray:
 class Objective:
     """L at one alpha, for one design."""
 
-    def __init__(self, design: Design, labels: Vector, alpha: Vector, weight: Vector | None = None) -> None:
+    def __init__(
+        self,
+        design: Design,
+        labels: Vector,
+        alpha: Vector,
+        weight: Vector | None = None,
+        gradient_at_zero: Vector | None = None,
+    ) -> None:
+        """``gradient_at_zero`` spares a pass where it is known: no alpha comes into it."""
         self.design = design
+        self._gradient_at_zero = gradient_at_zero
         self.sign = 2.0 * labels - 1.0
         self.alpha = alpha
         self.weight = weight
@@ -127,6 +136,11 @@ class Objective:
     def grad(self, point: Point) -> Vector:
         """One product with X^T."""
         return self.design.rmatvec(point.residual) + self.alpha * point.w
+
+    def gradient_at_zero(self) -> Vector:
+        if self._gradient_at_zero is None:
+            self._gradient_at_zero = self.grad(self.at(np.zeros(self.design.shape[1])))
+        return self._gradient_at_zero
 
     def beta(self, margins: Vector) -> Vector:
         beta = link.curvature(margins)

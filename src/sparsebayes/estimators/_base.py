@@ -20,9 +20,10 @@ from threadpoolctl import threadpool_limits
 from sparsebayes import _checks, multiclass
 from sparsebayes.basis import Basis
 from sparsebayes.design import HoldLimit
-from sparsebayes.estimators._problem import Progress, Solution, Start, evaluated, fit_problem, margins
+from sparsebayes.estimators._problem import Progress, Solution, Start, evaluated, margins
+from sparsebayes.estimators._selection import fit_selected
 from sparsebayes.posterior import moderated
-from sparsebayes.recipes import RECIPES, BasisName, Settings, recipe
+from sparsebayes.recipes import ENERGY_EXPONENT, RECIPES, BasisName, Settings, recipe
 
 # Elements of a dense matrix that one core works through as fast as two.
 SMALL_MATRIX = 1 << 20
@@ -180,6 +181,9 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
             fit_intercept=self.fit_intercept,
             intercept_prior=own(self.intercept_prior, taken.intercept_prior),
             scale=taken.scale_if_none if scale == "none" else scale,
+            energy_exponent=ENERGY_EXPONENT[scale],
+            select=getattr(self, "select", "evidence"),
+            max_features=getattr(self, "max_features", None),
             hold_limit=self._hold_limit,
         )
 
@@ -191,7 +195,7 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
 
         def job(number, problem, basis, start):
             part = X if isinstance(problem.rows, slice) else X[problem.rows]
-            return delayed(fit_problem)(
+            return delayed(fit_selected)(
                 part,
                 basis,
                 problem.labels,
@@ -307,6 +311,11 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
     def coef_std_(self):
         """Posterior standard deviations of the weights, zero where pruned."""
         check_is_fitted(self)
+        if self._sparse_std is None:
+            raise AttributeError(
+                f"This {type(self).__name__} was taken from a path, along which posteriors are not kept: for "
+                "coef_std_, fit one of this size."
+            )
         return self._sparse_std.toarray()
 
     def _margins(self, X):
@@ -324,8 +333,8 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
     def _moderated_margins(self, basis, coef, X):
         if self._posteriors is None:
             raise ValueError(
-                f"This {type(self).__name__} was fitted with proba='mode', and has not kept what "
-                "proba='moderated' needs: fit it again."
+                f"This {type(self).__name__} was fitted with proba='mode', or taken from a path, and has not "
+                "what proba='moderated' needs: fit it again."
             )
         out = np.empty((X.shape[0], coef.shape[0]))
         for rows, values in evaluated(basis, X):

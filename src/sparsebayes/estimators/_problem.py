@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -31,6 +31,13 @@ class Start:
 
 
 @dataclass(frozen=True, slots=True)
+class PathModel(Start):
+    """A model that a path passed through."""
+
+    evidence: float
+
+
+@dataclass(frozen=True, slots=True)
 class Solution(Start):
     """What a binary problem came to; ``complaint`` is what the user is to be warned of."""
 
@@ -40,6 +47,7 @@ class Solution(Start):
     n_iter: int
     status: str
     complaint: str | None
+    path: list[PathModel]
 
 
 class Progress:
@@ -136,16 +144,22 @@ def fit_problem(
     else:
         design, alpha, w = _continue(design, scale, start, settings)
     loop = taken.outer_loop(settings)
+    path: list[PathModel] = []
+
+    def watch(state: State) -> bool:
+        if taken.follows_path:
+            path.append(_path_model(state, scale, dtype))
+        return callback(state, scale)
+
     # The loop alone is to hold these, so that what it prunes is freed.
     owned: list[Any] = [w, alpha, design]
     del w, alpha, design
     # Solvers look at what came out, and step back from what is not finite.
     with np.errstate(over="ignore", invalid="ignore"):
-        fit = loop.run(
-            owned.pop(), labels, owned.pop(), owned.pop(), weight, lambda state: callback(state, scale)
-        )
+        fit = loop.run(owned.pop(), labels, owned.pop(), owned.pop(), weight, watch)
         posterior = laplace(fit.design, fit.w, fit.alpha, labels, weight, scale)
     ended = _in_users_units(fit.active, fit.w, fit.alpha, scale)
+    path = [_settled(model, ended) for model in path]
     _refuse_overflow(ended, dtype)
     intercept, intercept_alpha, status = ended.intercept, ended.intercept_alpha, fit.status
     if not len(ended.columns):
@@ -166,6 +180,7 @@ def fit_problem(
         fit.n_iter,
         f"{taken.label}: {status.value}",
         _complaint(status, fit.history[-1], taken),
+        path,
     )
 
 
@@ -206,6 +221,29 @@ def _in_users_units(columns: IntVector, w: Vector, alpha: Vector, scale: ColumnS
         float(w[last].sum()) - scale.intercept_shift(coef, kept),
         float(alpha[last][0]) if last.any() else np.inf,
     )
+
+
+def _path_model(state: State, scale: ColumnScale, dtype: Any) -> PathModel:
+    """As small as it can be kept: a path has one for every size."""
+    start = _in_users_units(state.columns, state.w, state.alpha, scale)
+    evidence = state.record["evidence"]
+    with np.errstate(over="ignore"):  # what matters is whether the model that is chosen overflows
+        coef = start.coef.astype(dtype)
+    return PathModel(
+        start.columns.astype(np.int32) if len(scale.exponent) < np.iinfo(np.int32).max else start.columns,
+        coef,
+        start.alpha,
+        start.intercept,
+        start.intercept_alpha,
+        np.nan if evidence is None else evidence,
+    )
+
+
+def _settled(model: PathModel, ended: Start) -> PathModel:
+    """The model that was chosen as it ended, which is more precise than it was along the path."""
+    if not np.array_equal(model.columns, ended.columns):
+        return model
+    return replace(model, coef=ended.coef.astype(model.coef.dtype), intercept=ended.intercept)
 
 
 def _continue(

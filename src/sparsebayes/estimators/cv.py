@@ -75,6 +75,8 @@ class EarlyStoppingCV(SparseBayesClassifier):
             weight = _check_sample_weight(sample_weight, rows, ensure_non_negative=True)
         parameters = {name: getattr(self, name) for name in self._plain._get_param_names()}
         plain = self._plain(**parameters | {"warm_start": False, "callbacks": None})
+        if "select" in parameters:
+            plain.set_params(select="evidence")  # every point of its path is looked at here
         scorer = check_scoring(self, scoring="accuracy" if self.scoring is None else self.scoring)
         splits = list(check_cv(self.cv, labels, classifier=True).split(rows, labels))
         if not splits:

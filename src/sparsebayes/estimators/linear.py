@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from copy import copy
+from numbers import Integral
 from typing import ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import StrOptions
+import scipy.sparse as sp
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
 
 from sparsebayes.basis import IdentityBasis
 from sparsebayes.estimators._base import SparseBayesClassifier
@@ -19,20 +23,33 @@ class SBLClassifier(SparseBayesClassifier):
 
     Parameters
     ----------
-    solver : {"auto", "dqn", "newton"}, default="auto"
-        - "auto": ours. One prior scale for all weights, learned by eq. 8 of the paper for a shared precision;
-          then the weights with the least evidence (q²/s) are dropped step by step, and one point of this
-          path is taken, by its leave-one-out loss (on wide data by its evidence). The diagonal of the
+    solver : {"auto", "elimination", "dqn", "newton"}, default="auto"
+        - "auto": what suits features best, which is "elimination".
+        - "elimination": ours. One prior scale for all weights, learned from the leave-one-out loss; then
+          the weights with the least evidence (q²/s) are dropped step by step down to none, and one point of
+          this path is taken (see ``select``); the others stay at hand (see :meth:`at`). The diagonal of the
           Hessian while more than 400 weights are left, the exact posterior (eq. 7) from then on.
         - "dqn": the paper's DQN-SBL to the letter, Algorithms 1 and 2 with eq. 14 and 15 and its constants.
           O(M) memory beyond the data at any number of features M.
         - "newton": classical SBL, Algorithm 2 with the full inverse of eq. 7. M x M memory.
     tol : float, default=1e-3
-        Stop when no log alpha changes by more (DELTA_LOGALPHA); in "auto", on the scale's.
+        Stop when no log alpha changes by more (DELTA_LOGALPHA), in "dqn" and "newton".
     max_iter : int, default=100
-        Outer iterations (MaxIts); in "auto", points of the path.
+        Outer iterations (MaxIts); in "elimination", points of the path.
+    select : {"evidence", "cv", "cv-1se"}, default="evidence"
+        How a point of the path of "elimination" is chosen.
+
+        - "evidence": without validation data, at the cost of one fit: the model with the largest evidence
+          or, where there are at most 400 columns, the one with the least leave-one-out loss.
+        - "cv": the model with the least log loss in 5-fold cross-validation, at the cost of one path more
+          a fold. Its margins, and those all along the path, are then multiplied by the slope that makes the
+          margins of the samples held out the best log odds.
+        - "cv-1se": the smallest model within a standard error of it.
+    max_features : int, default=None
+        The size of the model that is taken from the path of "elimination", for each binary problem; instead
+        of choosing it by ``select``.
     init_alpha : float or "auto", default="auto"
-        Precision that "dqn" and "newton" start from, 1e-5 if "auto". The solver "auto" learns it.
+        Precision that "dqn" and "newton" start from, 1e-5 if "auto". "elimination" learns it.
     alpha_max : float, default=1e6
         Weights with a larger precision are pruned (ALPHA_MAX), by "dqn" and "newton".
     gamma_floor : float, default=1e-4
@@ -48,11 +65,11 @@ class SBLClassifier(SparseBayesClassifier):
         "ard": a precision of its own, prunable, as in the paper ("dqn" and "newton" unless told
         otherwise); "flat": no prior, never pruned ("auto").
     scale : {"auto", "columns", "none"}, default="auto"
-        "columns" makes the prior proportional to each column's mean square (in the solver "auto": to its
+        "columns" makes the prior proportional to each column's mean square (in "elimination": to its
         variance), so that multiplying a column by a constant changes nothing but its coefficient. "none"
-        takes the features as given. "auto": "none" for "dqn" and "newton"; for the solver "auto", "columns"
-        where there are no more columns than rows, and otherwise one prior for all columns, which does not
-        depend on a common factor of X.
+        takes the features as given. "auto": "none" for "dqn" and "newton"; for "elimination", "columns"
+        where there are no more columns than rows, and otherwise a prior proportional to each column's
+        standard deviation, which does not depend on a common factor of X.
     multi_class : {"ovo", "ovr"}, default="ovo"
         One-vs-one with pairwise coupling of the probabilities, or one-vs-rest.
     proba : {"mode", "moderated"}, default="mode"
@@ -96,11 +113,17 @@ class SBLClassifier(SparseBayesClassifier):
     n_relevant_ : ndarray of shape (n_problems,)
         Number of features kept.
     n_iter_ : ndarray of shape (n_problems,)
-        Outer iterations made; in "auto", points of the path.
+        Outer iterations made; in "elimination", points of the path.
+    path_ : dict, or list of dict
+        The path of "elimination", for several binary problems a dict each. One entry a point in each of
+        "n_relevant" (features), "coef" (a csr_matrix of one row), "intercept" and "evidence" (logarithm of
+        the evidence by Laplace's approximation, the Hessian taken as diagonal; beyond the point where V, the
+        prior variance of a margin, would fall below 1 the prior changes along the path, and they are no
+        longer comparable). Not there for other solvers.
     history_ : list of list of dict
         For each problem, a record per outer iteration: active weights, objective, gradient norm, largest
         change of log alpha, inner steps, matrix passes, seconds by phase, number of weights with
-        1 - alpha B <= 0. The solver "auto" adds one for the model it settles on.
+        1 - alpha B <= 0. "elimination" adds one for the model it settles on.
     status_ : list of str
         For each problem, the solver taken and why it stopped.
     n_features_in_ : int
@@ -123,11 +146,19 @@ class SBLClassifier(SparseBayesClassifier):
     True
     >>> clf.predict_proba(X[:2]).shape
     (2, 2)
+
+    A smaller model, without another fit:
+
+    >>> small = clf.at(n_features=5)
+    >>> int(small.n_relevant_[0]), small.score(X, y) > 0.9
+    (5, True)
     """
 
     _parameter_constraints: ClassVar[dict] = {
         **SparseBayesClassifier._parameter_constraints,
         "scale": [StrOptions({"auto", "columns", "none"})],
+        "select": [StrOptions({"evidence", "cv", "cv-1se"})],
+        "max_features": [Interval(Integral, 1, None, closed="left"), None],
     }
 
     def __init__(
@@ -136,6 +167,8 @@ class SBLClassifier(SparseBayesClassifier):
         *,
         tol=1e-3,
         max_iter=100,
+        select="evidence",
+        max_features=None,
         init_alpha="auto",
         alpha_max=1e6,
         gamma_floor=1e-4,
@@ -156,6 +189,8 @@ class SBLClassifier(SparseBayesClassifier):
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
+        self.select = select
+        self.max_features = max_features
         self.init_alpha = init_alpha
         self.alpha_max = alpha_max
         self.gamma_floor = gamma_floor
@@ -173,6 +208,61 @@ class SBLClassifier(SparseBayesClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    def at(self, n_features):
+        """The model of another size on the path that the fit has followed.
+
+        Parameters
+        ----------
+        n_features : int
+            The largest number of features that a binary problem may have.
+
+        Returns
+        -------
+        classifier : SBLClassifier
+            A fitted copy: for each binary problem the largest model on its path with at most so many
+            features. It has no ``coef_std_``, and gives no moderated probabilities, because the posterior
+            is not kept along the path; for these, fit with ``max_features``.
+        """
+        check_is_fitted(self)
+        if not isinstance(n_features, Integral) or n_features < 0:
+            raise ValueError(f"n_features must be a non-negative integer. Got {n_features!r} instead.")
+        if not hasattr(self, "path_"):
+            raise ValueError(
+                f"This {type(self).__name__} was fitted with solver={self.solver!r}, which follows no path. "
+                "Use solver='auto' or 'elimination'."
+            )
+        paths: list[dict] = [self.path_] if isinstance(self.path_, dict) else self.path_
+        chosen = [_first_of_at_most(path["n_relevant"], n_features) for path in paths]
+        taken = copy(self)
+        points = list(zip(paths, chosen, strict=True))
+        taken.sparse_coef_ = sp.vstack([path["coef"][k] for path, k in points], format="csr")
+        taken._sparse_alpha = sp.vstack(
+            [alpha[k] for alpha, k in zip(self._path_alpha, chosen, strict=True)], format="csr"
+        )
+        taken.intercept_ = np.array([path["intercept"][k] for path, k in points], dtype=self.intercept_.dtype)
+        taken.n_relevant_ = np.array([path["n_relevant"][k] for path, k in points])
+        taken.status_ = [f"taken from the path of a fit that ended so: {status}" for status in self.status_]
+        taken._sparse_std = taken._posteriors = None
+        return taken
+
+    def _keep(self, solutions, dtype):
+        super()._keep(solutions, dtype)
+        if not solutions[0].path:
+            vars(self).pop("path_", None)  # of an earlier fit
+            return
+        n_features = self.sparse_coef_.shape[1]
+        self._path_alpha = [[_row(m, m.alpha, n_features) for m in s.path] for s in solutions]
+        paths: list[dict] = [
+            {
+                "n_relevant": np.array([len(model.columns) for model in solution.path]),
+                "coef": [_row(model, model.coef, n_features) for model in solution.path],
+                "intercept": np.array([model.intercept for model in solution.path], dtype=dtype),
+                "evidence": np.array([model.evidence for model in solution.path]),
+            }
+            for solution in solutions
+        ]
+        self.path_ = paths[0] if len(paths) == 1 else paths
+
     def _bases(self, X, codes, weight, numbers, problems):
         return [IdentityBasis(X.shape[1])] * len(problems)
 
@@ -186,3 +276,14 @@ class SBLClassifier(SparseBayesClassifier):
     @property
     def _n_numbers(self):
         return self._training_shape[1]
+
+
+def _first_of_at_most(sizes, size):
+    """Of descending sizes; the last one where all are larger."""
+    small = np.flatnonzero(sizes <= size)
+    return int(small[0]) if len(small) else len(sizes) - 1
+
+
+def _row(model, values, n_features):
+    """Of a matrix with a column a feature."""
+    return sp.csr_matrix((values, model.columns, [0, len(model.columns)]), shape=(1, n_features))

@@ -1,7 +1,7 @@
 """The outer loops: how alpha is learned."""
 
-from sparsebayes.evidence.elimination import EliminationLoop
+from sparsebayes.evidence.elimination import EliminationLoop, Stage
 from sparsebayes.evidence.fit import Fit, FitStatus, Record, State
 from sparsebayes.evidence.joint import JointLoop
 
-__all__ = ["EliminationLoop", "Fit", "FitStatus", "JointLoop", "Record", "State"]
+__all__ = ["EliminationLoop", "Fit", "FitStatus", "JointLoop", "Record", "Stage", "State"]

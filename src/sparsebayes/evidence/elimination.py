@@ -1,20 +1,25 @@
 """Backward elimination: one learned prior scale, the evidence deciding only what to drop.
 
-Letting every alpha_k follow eq. 8 fits each precision to a single weight, and prunes small data sets
-too far. Here all precisions share one factor, alpha_k = c d_k, with d_k the centred energy
-e_k of column k, or 1; and a weight is dropped, never shrunk away:
+Letting every alpha_k follow eq. 8 fits each precision to a single weight: small data sets are pruned too
+far, and on wide ones a third of pure noise stays. Here all precisions share one factor, alpha_k = c d_k with
+d_k a power of the centred energy e_k of column k; and a weight is dropped, never shrunk away:
 
-1. learn c from the data, by eq. 8 for a shared precision;
-2. MAP; rank the weights by q^2/s; drop the least supported ones; set c so that the prior variance
-   of a margin, V = sum_k e_k / alpha_k, is what it was; repeat until none is left;
-3. take one point of this path, by leave-one-out loss where the posterior was exact all the way and by
-   the evidence otherwise (``selection.py``), and solve it to full precision.
+1. learn c;
+2. MAP; rank the weights by q^2/s; drop the least supported ones; repeat until none is left;
+3. take one point of this path (``selection.py``), and solve it to full precision.
+
+Where the posterior is exact all along, c is learned by eq. 8 for a shared precision; it is set anew at every
+step so that the prior variance of a margin, V = sum_k e_k / alpha_k, stays; and the point is chosen by its
+leave-one-out loss. Where the Hessian is taken as diagonal, eq. 8 would make the prior too narrow: c is
+learned from the leave-one-out loss of the model with all weights. It stays, so that all models have the same
+prior and their evidences can be compared to choose one; until V would fall below a unit of log odds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
@@ -23,21 +28,42 @@ from sparsebayes._typing import IntVector, Mask, Vector
 from sparsebayes.curvature import CholeskyCurvature
 from sparsebayes.design import Design, Meter, Metered, row_shares
 from sparsebayes.evidence.fit import Fit, FitStatus, Record, State
+from sparsebayes.evidence.leave_one_out import leave_one_out_losses
 from sparsebayes.evidence.recording import Stopwatch, make_record
-from sparsebayes.evidence.selection import LargestEvidence, LastPoint, LeaveOneOut, Selection
+from sparsebayes.evidence.selection import (
+    LargestEvidence,
+    LastOfAtLeast,
+    LeastLeaveOneOut,
+    PathPoint,
+    Selection,
+    ties,
+    weighted_sum,
+)
 from sparsebayes.map_solvers import MapResult, MapSolver, admit
 from sparsebayes.objective import Objective
 
-# Of the weights, at each step: fewer where each step ranks them by the exact posterior. 0.1 and 0.2 were
-# compared there, on the same four sets as in selection.py, and differed little.
+# Of the weights, at each step: fewer where every step ranks them by the exact posterior (0.1 and 0.2 were
+# compared there, on iris, wine, breast cancer and digits, and differed little), more while there are several
+# for each sample (0.3 gave no better models there, and took longer).
 DROPPED_SHARE = 0.3
 DROPPED_SHARE_EXACT = 0.1
-# The variance of the standard logistic distribution: a prior as wide as the noise it competes with.
-REFERENCE_VARIANCE = np.pi**2 / 3.0
+DROPPED_SHARE_WIDE = 0.5
+WIDE = 2.0
+# V where the search for it begins: the variance of the standard logistic distribution, a prior as wide as the
+# noise it competes with. By leave-one-out losses it goes up or down by this factor, finely enough for a loss
+# that is flat about its minimum.
+FIRST_VARIANCE = np.pi**2 / 3.0
+VARIANCE_STEP = np.sqrt(10.0)
+MAX_VARIANCE_STEPS = 8
 MAX_SCALE_ROUNDS = 30
+# V is kept from falling below this along the path.
+LEAST_VARIANCE = 1.0
 # Centred energy below this share of the plain one is rounding: the column is constant. Dense columns
 # are centred before they come here, so that this is for sparse ones.
 CONSTANT_COLUMN = 1e-12
+
+
+Stage = Literal["scale", "path", "model"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,27 +72,60 @@ class Candidates:
 
     design: Design
     energy: Vector
-    per_column: bool  # d_k = e_k; otherwise d_k = 1
+    exponent: float  # d_k = e_k ** exponent
     w: Vector
+    gradient_at_zero: Vector
     positions: IntVector  # among the columns that the path began with
 
     @property
     def n_proper(self) -> int:
         return int(np.count_nonzero(self.energy))
 
+    @property
+    def shape(self) -> Vector:
+        """The d_k."""
+        return np.where(self.energy > 0.0, self.energy**self.exponent, 0.0)
+
+    @property
+    def spread(self) -> float:
+        """The prior variance of a margin at c = 1."""
+        return float(np.sum(self.energy[self.energy > 0.0] ** (1.0 - self.exponent)))
+
     def prior(self, variance: float) -> Vector:
         """The precisions that give a margin this prior variance."""
-        proper = self.energy > 0.0
-        shape = np.where(proper, self.energy if self.per_column else 1.0, 0.0)
-        unscaled = float(np.sum(self.energy[proper] / shape[proper]))
-        return np.asarray(shape * (unscaled / variance))
+        return np.asarray(self.shape * (self.spread / variance))
 
     def take(self, keep: Mask, *, owned: bool = False) -> Candidates:
         """The kept ones; with ``owned``, in the memory of these, which are not to be used any more."""
         design = self.design
         if not keep.all():
             design = design.narrow(keep) if owned else design.take(keep)
-        return Candidates(design, self.energy[keep], self.per_column, self.w[keep], self.positions[keep])
+        return Candidates(
+            design,
+            self.energy[keep],
+            self.exponent,
+            self.w[keep],
+            self.gradient_at_zero[keep],
+            self.positions[keep],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """What the prior keeps along the path: V, or c until V would be too small."""
+
+    variance: float  # V of all candidates
+    spread: float | None  # theirs, where c is kept
+
+    def variance_of(self, candidates: Candidates) -> float:
+        return max(self._kept(candidates), min(LEAST_VARIANCE, self.variance))
+
+    def is_common(self, candidates: Candidates) -> bool:
+        """Whether c is what it was at first, so that the evidences of models can be compared."""
+        return self._kept(candidates) == self.variance_of(candidates)
+
+    def _kept(self, candidates: Candidates) -> float:
+        return self.variance if self.spread is None else self.variance * candidates.spread / self.spread
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,25 +148,30 @@ class Data:
 
     labels: Vector
     weight: Vector | None
-    map_solver: Callable[[int, bool], MapSolver]
+    map_solver: Callable[[int, Stage], MapSolver]
 
-    def solve(self, candidates: Candidates, variance: float, finish: bool = False) -> Solved:
+    @property
+    def n_samples(self) -> float:
+        return len(self.labels) if self.weight is None else float(self.weight.sum())
+
+    def solve(self, candidates: Candidates, variance: float, stage: Stage) -> Solved:
         alpha = candidates.prior(variance)
-        objective = Objective(candidates.design, self.labels, alpha, self.weight)
-        solver = self.map_solver(len(alpha), finish)
+        objective = Objective(candidates.design, self.labels, alpha, self.weight, candidates.gradient_at_zero)
+        solver = self.map_solver(len(alpha), stage)
         mode = solver.solve(objective, candidates.w)
         return Solved(replace(candidates, w=mode.w), objective, solver, mode)
 
 
 @dataclass(frozen=True, slots=True)
 class EliminationLoop:
-    """``map_solver(n, finish)`` is for n active weights, along the path or for good."""
+    """``map_solver(n, stage)`` is for n active weights: to learn the scale, along the path, or for good."""
 
-    map_solver: Callable[[int, bool], MapSolver]
-    per_column: bool
-    tol: float = 1e-3  # on the change of log c
+    map_solver: Callable[[int, Stage], MapSolver]
+    exponent: float  # of the energies in the prior: at 1, a column's unit does not matter
+    tol: float = 1e-3  # on the change of log c, where it is learned by eq. 8
     max_iter: int = 100  # points of the path
     take_last: bool = False  # of them, instead of choosing one
+    size: int | None = None  # a number of weights that the path passes through, and ends with
 
     def run(
         self,
@@ -119,30 +183,33 @@ class EliminationLoop:
         callback: Callable[[State], bool] = lambda state: False,
     ) -> Fit:
         """From ``w``; of ``alpha`` only whether the last one, the intercept's, is zero (flat) matters."""
-        admit(self.map_solver(design.shape[1], False), design)
+        admit(self.map_solver(design.shape[1], "path"), design)
         meter = Meter()
         watch = Stopwatch(meter)
         data = Data(labels, weight, self.map_solver)
         flat_intercept = len(alpha) > 0 and alpha[-1] == 0.0
-        everything = self._candidates(Metered(design, meter), w, weight, flat_intercept)
+        everything = self._candidates(Metered(design, meter), data, w, flat_intercept)
         # 1. one scale for all
-        everything, variance, change, scale_steps = self._learn_scale(data, everything)
+        everything, scale, scale_steps = self._learn_scale(data, everything)
         # 2. the path
         history: list[Record] = []
         selection: Selection | None = None
         status = FitStatus.MAX_ITER
-        candidates = everything
+        candidates, exact = everything, self._exact(everything)
         for iteration in range(1, self.max_iter + 1):
-            solved = data.solve(candidates, variance)
+            solved = data.solve(candidates, scale.variance_of(candidates), "path")
             watch.lap("map")
-            selection = selection or self._selection(solved.exact)
-            criterion = selection.add(candidates.positions, solved.objective, solved.mode)
-            keep = supported(solved)
+            selection = selection or self._selection(exact)
+            point = PathPoint(
+                candidates.positions, solved.objective, solved.mode, scale.is_common(candidates)
+            )
+            evidence = point.evidence
+            criterion = selection.add(point, evidence)
+            keep = self._supported(solved, data.n_samples, fine=exact)
             watch.lap("update")
-            record = _record(iteration, solved, watch, criterion)
+            record = _record(iteration, solved, watch, evidence, criterion)
             if iteration == 1:  # its passes and seconds include the learning of the scale
                 record["map_steps"] += scale_steps
-                record["log_alpha_change"] = change
             history.append(record)
             candidates = solved.candidates
             state = State(candidates.w, solved.objective.alpha, candidates.design.columns, record)
@@ -164,47 +231,106 @@ class EliminationLoop:
         keep[positions] = True
         chosen = everything.take(keep)
         watch.lap("prune")
-        solved = data.solve(replace(chosen, w=w), variance, finish=True)
+        solved = data.solve(replace(chosen, w=w), scale.variance_of(chosen), "model")
         watch.lap("map")
         n_iter = len(history)
-        history.append(_record(n_iter + 1, solved, watch, None))
+        history.append(_record(n_iter + 1, solved, watch))
         if not chosen.n_proper:
             status = FitStatus.ALL_PRUNED
-        alpha = solved.objective.alpha
-        return Fit(solved.mode.w, alpha, chosen.design, history, n_iter, status)
+        return Fit(solved.mode.w, solved.objective.alpha, chosen.design, history, n_iter, status)
+
+    def _exact(self, candidates: Candidates) -> bool:
+        """Whether the posterior is exact all along the path from these."""
+        return "gram" in self.map_solver(len(candidates.w), "path").needs
+
+    def _learn_scale(self, data: Data, everything: Candidates) -> tuple[Candidates, Scale, int]:
+        if self._exact(everything) or not everything.n_proper:
+            return scale_by_evidence(data, everything, self.tol)
+        return scale_by_leave_one_out(data, everything)
 
     def _selection(self, exact: bool) -> Selection:
+        if self.size is not None:
+            return LastOfAtLeast(self.size)
         if self.take_last:
-            return LastPoint()
-        return LeaveOneOut() if exact else LargestEvidence()
+            return LastOfAtLeast(0)
+        return LeastLeaveOneOut() if exact else LargestEvidence()
 
-    def _candidates(
-        self, design: Design, w: Vector, weight: Vector | None, flat_intercept: bool
-    ) -> Candidates:
-        energy, varying = centred_energy(design, weight, flat_intercept)
+    def _candidates(self, design: Design, data: Data, w: Vector, flat_intercept: bool) -> Candidates:
+        energy, varying = centred_energy(design, data.weight, flat_intercept)
+        gradient = Objective(design, data.labels, np.zeros_like(w), data.weight).gradient_at_zero()
         positions = np.cumsum(varying) - 1  # among those that vary
-        return Candidates(design, energy, self.per_column, w, positions).take(varying)
+        return Candidates(design, energy, self.exponent, w, gradient, positions).take(varying)
 
-    def _learn_scale(self, data: Data, everything: Candidates) -> tuple[Candidates, float, float, int]:
-        """Eq. 8 for a shared precision: the weights at it, the prior variance of a margin that it
-        stands for, the last change of its logarithm, and the steps it took.
-        """
-        variance, change, n_steps = REFERENCE_VARIANCE, 0.0, 0
-        for _ in range(MAX_SCALE_ROUNDS if everything.n_proper else 0):
-            solved = data.solve(everything, variance)
-            everything = solved.candidates
-            n_steps += solved.mode.n_steps
-            ratio = ard.shared_scale(
-                everything.w,
-                solved.objective.alpha,
-                solved.mode.curvature.inverse_diagonal(),
-                reference=variance / REFERENCE_VARIANCE,
-            )
-            variance /= ratio
-            change = abs(float(np.log(ratio)))
-            if change < self.tol:
-                break
-        return everything, variance, change, n_steps
+    def _supported(self, solved: Solved, n_samples: float, fine: bool) -> Mask:
+        """All weights but the least supported share of them, one at least; a flat one always stays."""
+        mode, n_proper = solved.mode, solved.candidates.n_proper
+        support = ard.support(mode.w, solved.objective.alpha, mode.curvature.inverse_diagonal())
+        share = DROPPED_SHARE_EXACT if fine else DROPPED_SHARE
+        if n_proper > WIDE * n_samples:
+            share = DROPPED_SHARE_WIDE
+        n_dropped = int(np.ceil(share * n_proper))
+        if self.size is not None and n_proper - n_dropped < self.size < n_proper:
+            n_dropped = n_proper - self.size
+        keep = np.ones(len(support), dtype=bool)
+        keep[np.argsort(support, kind="stable")[:n_dropped]] = False
+        return keep
+
+
+def scale_by_evidence(data: Data, everything: Candidates, tol: float) -> tuple[Candidates, Scale, int]:
+    """Eq. 8 for a shared precision, from the exact posterior: the weights at it, V, and the steps made."""
+    variance, n_steps = FIRST_VARIANCE, 0
+    for _ in range(MAX_SCALE_ROUNDS if everything.n_proper else 0):
+        solved = data.solve(everything, variance, "scale")
+        everything = solved.candidates
+        n_steps += solved.mode.n_steps
+        ratio = ard.shared_scale(
+            everything.w,
+            solved.objective.alpha,
+            solved.mode.curvature.inverse_diagonal(),
+            reference=variance / FIRST_VARIANCE,
+        )
+        variance /= ratio
+        if abs(float(np.log(ratio))) < tol:
+            break
+    return everything, Scale(variance, None), n_steps
+
+
+def scale_by_leave_one_out(data: Data, everything: Candidates) -> tuple[Candidates, Scale, int]:
+    """The least V whose leave-one-out loss ties with the best one's, the weights there, and the steps made.
+
+    The least of them, because a model with fewer weights, chosen for how well they fit, overfits sooner.
+    """
+    tried: dict[int, tuple[Vector, Candidates]] = {}
+    n_steps = 0
+    best, direction = 0, 1
+    rung = 0
+    while abs(rung) <= MAX_VARIANCE_STEPS:
+        start = _extrapolated(tried, rung, direction) or everything
+        solved = data.solve(start, FIRST_VARIANCE * VARIANCE_STEP**rung, "scale")
+        n_steps += solved.mode.n_steps
+        tried[rung] = leave_one_out_losses(solved.objective, solved.mode), solved.candidates
+        if weighted_sum(tried[rung][0], data.weight) <= weighted_sum(tried[best][0], data.weight):
+            best = rung
+        elif best == 0 and direction == 1:
+            direction = -1
+        else:
+            break
+        rung = best + direction
+    rungs = sorted(tried)
+    least = rungs[ties([tried[rung][0] for rung in rungs], data.weight)[0]]
+    return tried[least][1], Scale(FIRST_VARIANCE * VARIANCE_STEP**least, everything.spread), n_steps
+
+
+def _extrapolated(
+    tried: dict[int, tuple[Vector, Candidates]], rung: int, direction: int
+) -> Candidates | None:
+    """Candidates with the weights that two steps before, or the one, lead to expect."""
+    before, second = tried.get(rung - direction), tried.get(rung - 2 * direction)
+    if before is None:
+        return None
+    if second is None:
+        return before[1]
+    return replace(before[1], w=2.0 * before[1].w - second[1].w)
 
 
 def centred_energy(design: Design, weight: Vector | None, flat_intercept: bool) -> tuple[Vector, Mask]:
@@ -224,17 +350,19 @@ def centred_energy(design: Design, weight: Vector | None, flat_intercept: bool) 
     return centred, varying
 
 
-def supported(solved: Solved) -> Mask:
-    """All weights but the least supported share of them, one at least; a flat one always stays."""
-    mode = solved.mode
-    support = ard.support(mode.w, solved.objective.alpha, mode.curvature.inverse_diagonal())
-    share = DROPPED_SHARE_EXACT if solved.exact else DROPPED_SHARE
-    n_dropped = int(np.ceil(share * solved.candidates.n_proper))
-    keep = np.ones(len(support), dtype=bool)
-    keep[np.argsort(support, kind="stable")[:n_dropped]] = False
-    return keep
-
-
-def _record(iteration: int, solved: Solved, watch: Stopwatch, criterion: float | None) -> Record:
-    n_active = len(solved.mode.w)
-    return make_record(iteration, solved.solver, solved.mode, watch, n_active=n_active, criterion=criterion)
+def _record(
+    iteration: int,
+    solved: Solved,
+    watch: Stopwatch,
+    evidence: float | None = None,
+    criterion: float | None = None,
+) -> Record:
+    return make_record(
+        iteration,
+        solved.solver,
+        solved.mode,
+        watch,
+        n_active=len(solved.mode.w),
+        evidence=evidence,
+        criterion=criterion,
+    )

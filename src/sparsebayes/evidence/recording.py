@@ -40,6 +40,7 @@ def make_record(
     n_active: int,
     log_alpha_change: float | None = None,
     n_clamped: int = 0,
+    evidence: float | None = None,
     criterion: float | None = None,
 ) -> Record:
     return Record(
@@ -54,5 +55,6 @@ def make_record(
         n_clamped=n_clamped,
         passes=watch.counts,
         seconds=watch.seconds,
+        evidence=evidence,
         criterion=criterion,
     )

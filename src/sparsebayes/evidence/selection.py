@@ -7,31 +7,53 @@ from typing import Protocol
 
 import numpy as np
 
-from sparsebayes import link
 from sparsebayes._typing import IntVector, Vector
-from sparsebayes.curvature import CholeskyCurvature
+from sparsebayes.curvature import DiagonalCurvature
+from sparsebayes.evidence.leave_one_out import leave_one_out_losses
 from sparsebayes.map_solvers import MapResult
 from sparsebayes.objective import Objective
 
 # Losses that differ by less than this many standard errors of their difference are a tie. 0, 1/4, 1/2 and 1
 # were compared on iris, wine, breast cancer and digits together: more is more accurate and less sparse.
 TIE = 0.5
-# Beyond this many rows a standard error is too small to matter, and losses are not kept.
-MAX_ROWS_FOR_TIES = 1 << 17
+
+
+@dataclass(frozen=True, slots=True)
+class PathPoint:
+    """A model on the path: the positions of its columns, and the mode of its posterior."""
+
+    positions: IntVector
+    objective: Objective
+    mode: MapResult
+    common_prior: bool  # its weights have the prior that they had in the first model
+
+    @property
+    def evidence(self) -> float:
+        """Laplace's logarithm of the evidence, the Hessian taken as diagonal.
+
+        The diagonal even where the exact curvature is at hand: points are compared with each other.
+        """
+        alpha = self.objective.alpha
+        proper = alpha > 0.0
+        if isinstance(self.mode.curvature, DiagonalCurvature):
+            diagonal = 1.0 / self.mode.curvature.inverse_diagonal()
+        else:
+            diagonal = self.objective.hess_diag(self.mode.margins)
+        return -self.mode.value - 0.5 * float(np.log(diagonal[proper] / alpha[proper]).sum())
 
 
 class Selection(Protocol):
     """Is shown the points of a path, largest model first, and chooses one."""
 
-    def add(self, positions: IntVector, objective: Objective, mode: MapResult) -> float:
-        """Take note of a point; returns its criterion, the smaller the better."""
+    def add(self, point: PathPoint, evidence: float) -> float | None:
+        """Take note of a point; returns its criterion, the smaller the better, where it has one."""
 
     def choose(self) -> tuple[IntVector, Vector]:
         """The positions and weights of the chosen point."""
 
 
 @dataclass
-class LeaveOneOut:
+class LeastLeaveOneOut:
     """The largest model whose leave-one-out loss ties with the least.
 
     A small model's loss does not pay for its having been selected with the help of the very
@@ -40,50 +62,31 @@ class LeaveOneOut:
 
     points: list[tuple[IntVector, Vector]] = field(default_factory=list)
     losses: list[Vector] = field(default_factory=list)
-    totals: list[float] = field(default_factory=list)
     weight: Vector | None = None
 
-    def add(self, positions: IntVector, objective: Objective, mode: MapResult) -> float:
-        losses = leave_one_out_losses(objective, mode)
-        weight = np.ones_like(losses) if objective.weight is None else objective.weight
-        self.weight = weight
-        self.points.append((positions, mode.w))
-        self.totals.append(float(weight @ losses))
-        self.losses.append(losses if len(losses) <= MAX_ROWS_FOR_TIES else np.empty(0))
-        return self.totals[-1]
+    def add(self, point: PathPoint, evidence: float) -> float:
+        self.weight = point.objective.weight
+        self.points.append((point.positions, point.mode.w))
+        self.losses.append(leave_one_out_losses(point.objective, point.mode))
+        return weighted_sum(self.losses[-1], self.weight)
 
     def choose(self) -> tuple[IntVector, Vector]:
-        best = int(np.argmin(self.totals))
-        for point, losses, total in zip(self.points, self.losses, self.totals, strict=True):
-            error = self._standard_error(losses, self.losses[best])
-            if total - self.totals[best] <= TIE * error:
-                return point
-        return self.points[best]
-
-    def _standard_error(self, losses: Vector, others: Vector) -> float:
-        """Of the difference of two weighted sums of losses; a weight of 2 is a row given twice."""
-        if not len(losses) or self.weight is None:
-            return 0.0
-        difference = losses - others
-        mean = (self.weight @ difference) / self.weight.sum()
-        return float(np.sqrt(self.weight @ np.square(difference - mean)))
+        return self.points[int(ties(self.losses, self.weight)[0])]
 
 
 @dataclass
 class LargestEvidence:
-    """The model with the largest Laplace evidence, its Hessian taken as diagonal."""
+    """The model with the largest evidence, of those that have the prior of the first one in common."""
 
-    least: float = np.inf
+    largest: float = -np.inf
     point: tuple[IntVector, Vector] | None = None
 
-    def add(self, positions: IntVector, objective: Objective, mode: MapResult) -> float:
-        # The diagonal even where the exact curvature is at hand: points are compared with each other.
-        proper = objective.alpha > 0.0
-        diagonal = objective.hess_diag(mode.margins)[proper]
-        criterion = mode.value + 0.5 * float(np.log(diagonal / objective.alpha[proper]).sum())
-        if self.point is None or criterion < self.least:
-            self.least, self.point = criterion, (positions, mode.w)
-        return criterion
+    def add(self, point: PathPoint, evidence: float) -> float | None:
+        if not point.common_prior:
+            return None
+        if self.point is None or evidence > self.largest:
+            self.largest, self.point = evidence, (point.positions, point.mode.w)
+        return -evidence
 
     def choose(self) -> tuple[IntVector, Vector]:
         assert self.point is not None
@@ -91,31 +94,40 @@ class LargestEvidence:
 
 
 @dataclass
-class LastPoint:
-    """The point that the path ends at, its number having been chosen before."""
+class LastOfAtLeast:
+    """The smallest model with at least so many weights; where there is none, the largest one."""
 
+    n_weights: int
     point: tuple[IntVector, Vector] | None = None
 
-    def add(self, positions: IntVector, objective: Objective, mode: MapResult) -> float:
-        self.point = positions, mode.w
-        return mode.value
+    def add(self, point: PathPoint, evidence: float) -> None:
+        proper = int(np.count_nonzero(point.objective.alpha))
+        if self.point is None or proper >= self.n_weights:
+            self.point = point.positions, point.mode.w
 
     def choose(self) -> tuple[IntVector, Vector]:
         assert self.point is not None
         return self.point
 
 
-def leave_one_out_losses(objective: Objective, mode: MapResult) -> Vector:
-    """The loss of each sample under the mode without it, by one Newton step from the mode.
+def ties(losses: list[Vector], weight: Vector | None) -> IntVector:
+    """Which of several models' losses, one a sample, tie with the least in sum."""
+    totals = [weighted_sum(each, weight) for each in losses]
+    best = int(np.argmin(totals))
+    tied = [
+        total - totals[best] <= TIE * standard_error(each - losses[best], weight)
+        for each, total in zip(losses, totals, strict=True)
+    ]
+    tied[best] = True  # whatever the rounding of its error
+    return np.flatnonzero(tied)
 
-    Removing one unit of sample i moves its margin by r v / (1 - beta v) with v = x^T Sigma x.
-    """
-    curvature = mode.curvature
-    assert isinstance(curvature, CholeskyCurvature)
-    variance = np.empty_like(mode.margins)
-    for rows, block in objective.design.row_blocks():
-        variance[rows] = curvature.variance(block)
-    _, residual = link.loss_and_residual(mode.margins, objective.sign)
-    remaining = np.maximum(1.0 - link.curvature(mode.margins) * variance, np.finfo(float).eps)
-    moved = mode.margins + residual * variance / remaining
-    return link.loss_and_residual(moved, objective.sign)[0]
+
+def weighted_sum(losses: Vector, weight: Vector | None) -> float:
+    return float(losses.sum() if weight is None else weight @ losses)
+
+
+def standard_error(differences: Vector, weight: Vector | None) -> float:
+    """Of a weighted sum; a weight of 2 is a row given twice."""
+    weight = np.ones_like(differences) if weight is None else weight
+    mean = (weight @ differences) / weight.sum()
+    return float(np.sqrt(weight @ np.square(differences - mean)))

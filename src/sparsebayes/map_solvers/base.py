@@ -66,8 +66,7 @@ def start(objective: Objective, w0: Vector, tol: float) -> tuple[Point, Vector, 
     That is w0 only if it is better than nothing. A column that was dropped can leave the others so far
     out that all samples are saturated and the Hessian vanishes.
     """
-    point = objective.at(np.zeros_like(w0))
-    gradient = objective.grad(point)
+    point, gradient = objective.at(np.zeros_like(w0)), objective.gradient_at_zero()
     target = tol * norm(gradient)
     if w0.any():
         warm = objective.at(w0)

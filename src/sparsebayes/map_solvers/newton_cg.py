@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,6 +27,7 @@ class NewtonCGSolver:
 
     tol: float = 1e-4
     max_iter: int = 100
+    min_iter: int = 0
     needs: frozenset[str] = frozenset({"sq_rmatvec"})
     max_columns: int | None = None
 
@@ -34,9 +36,12 @@ class NewtonCGSolver:
         gradient_norm = norm(gradient)
         status = MapStatus.MAX_ITER
         m = 0
-        while gradient_norm > target and m < self.max_iter:
+        while (gradient_norm > target or m < self.min_iter) and m < self.max_iter:
             forcing = min(0.5, float(np.sqrt(gradient_norm / (target / self.tol))))
-            p = self._direction(objective, point.margins, gradient, forcing * gradient_norm)
+            # No more than is asked for.
+            tol = max(forcing * gradient_norm, 0.5 * min(target, gradient_norm))
+            diagonal = objective.hess_diag(point.margins)
+            p = solve_hessian(objective, point.margins, diagonal, -gradient, within(tol))
             ray = objective.along(point, p, float(gradient @ p))
             trial = strong_wolfe(ray, first=1.0).trial
             if trial.eta == 0.0:
@@ -50,22 +55,34 @@ class NewtonCGSolver:
         curvature = DiagonalCurvature(objective.hess_diag(point.margins))
         return MapResult(point.w, point.margins, point.value, gradient_norm, curvature, m, status)
 
-    def _direction(self, objective: Objective, margins: Vector, gradient: Vector, tol: float) -> Vector:
-        """H p = -gradient by preconditioned conjugate gradients, to a residual of ``tol``."""
-        preconditioner = objective.hess_diag(margins)
-        p = np.zeros_like(gradient)
-        residual = -gradient
-        z = residual / preconditioner
-        direction = z
-        rho = float(residual @ z)
-        for _ in range(MAX_CG_STEPS):
-            product = objective.hess_vec(margins, direction)
-            step = rho / float(direction @ product)
-            p += step * direction
-            residual -= step * product
-            if norm(residual) <= tol:
-                break
-            z = residual / preconditioner
-            rho, before = float(residual @ z), rho
-            direction = z + (rho / before) * direction
-        return p
+
+def within(tol: float) -> Callable[[Vector, Vector], bool]:
+    return lambda p, residual: norm(residual) <= tol
+
+
+def solve_hessian(
+    objective: Objective,
+    margins: Vector,
+    diagonal: Vector,
+    right: Vector,
+    enough: Callable[[Vector, Vector], bool],
+) -> Vector:
+    """H p = right by conjugate gradients, preconditioned by the ``diagonal`` of H, until p and its residual
+    are good ``enough``.
+    """
+    p = np.zeros_like(right)
+    residual = right.copy()
+    z = residual / diagonal
+    direction = z
+    rho = float(residual @ z)
+    for _ in range(MAX_CG_STEPS):
+        product = objective.hess_vec(margins, direction)
+        step = rho / float(direction @ product)
+        p += step * direction
+        residual -= step * product
+        if enough(p, residual):
+            break
+        z = residual / diagonal
+        rho, before = float(residual @ z), rho
+        direction = z + (rho / before) * direction
+    return p

@@ -1,0 +1,136 @@
+"""A point of a path chosen by cross-validation, for one binary problem."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import StratifiedKFold
+
+from sparsebayes import link
+from sparsebayes._typing import IntVector, Vector
+from sparsebayes.basis import Basis
+from sparsebayes.design import ColumnScale
+from sparsebayes.estimators._problem import PathModel, Solution, Start, fit_problem, margins
+from sparsebayes.evidence import State
+from sparsebayes.evidence.calibration import calibration_slope
+from sparsebayes.evidence.selection import standard_error, weighted_sum
+from sparsebayes.recipes import Settings, recipe
+
+N_FOLDS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """Models of some sizes, largest first, on samples that none of them was fitted to."""
+
+    sizes: IntVector
+    slopes: Vector
+    losses: list[Vector]  # a loss a sample, after calibration
+
+    def chosen(self, weight: Vector | None, within_error: bool) -> int:
+        """The size with the least loss, or the least size within a standard error of it."""
+        totals = [weighted_sum(each, weight) for each in self.losses]
+        best = int(np.argmin(totals))
+        if not within_error:
+            return int(self.sizes[best])
+        near = [
+            size
+            for size, each, total in zip(self.sizes, self.losses, totals, strict=True)
+            if total - totals[best] <= standard_error(each - self.losses[best], weight)
+        ]
+        return int(min(near))
+
+    def slope_at(self, size: int) -> float:
+        """Of the nearest size."""
+        return float(self.slopes[_nearest(self.sizes, size)])
+
+
+def fit_selected(
+    X: Any,
+    basis: Basis,
+    labels: Vector,
+    weight: Vector | None,
+    settings: Settings,
+    start: Start | None,
+    n_threads: int | None,
+    callback: Callable[[State, ColumnScale], bool],
+) -> Solution:
+    """:func:`fit_problem`, at the size that cross-validation prefers and calibrated by what it held out."""
+    search = settings.select != "evidence" and settings.max_features is None and not settings.stop_at_max_iter
+    if not search or not recipe(settings.solver, settings.basis).follows_path:
+        return fit_problem(X, basis, labels, weight, settings, start, n_threads, callback)
+    curve = cross_validated(X, basis, labels, weight, settings, n_threads)
+    size = curve.chosen(weight, settings.select == "cv-1se")
+    settings = replace(settings, max_features=max(size, 1))
+    solution = fit_problem(X, basis, labels, weight, settings, start, n_threads, callback)
+    return calibrated(solution, curve)
+
+
+def cross_validated(
+    X: Any, basis: Basis, labels: Vector, weight: Vector | None, settings: Settings, n_threads: int | None
+) -> Curve:
+    """The path on the training rows of each fold, judged on its other rows."""
+    n_folds = int(min(N_FOLDS, labels.sum(), (1.0 - labels).sum()))
+    if n_folds < 2:
+        raise ValueError(
+            "Cross-validation along the path needs two samples of each class at least. Use select='evidence'."
+        )
+    settings = replace(settings, stop_at_max_iter=True)  # the last point: no time is spent on choosing one
+    sizes: IntVector | None = None
+    held_out: list[Vector] = []
+    for train, test in StratifiedKFold(n_folds).split(labels, labels):
+        path = fit_problem(
+            X[train],
+            basis,
+            labels[train],
+            None if weight is None else weight[train],
+            settings,
+            None,
+            n_threads,
+            lambda state, scale: False,
+        ).path
+        own = np.array([len(model.columns) for model in path])
+        if sizes is None:
+            sizes = own
+            held_out = [np.empty(len(labels)) for _ in sizes]
+        known = {k: _margins(path[k], basis, X[test]) for k in {_nearest(own, size) for size in sizes}}
+        for size, out in zip(sizes, held_out, strict=True):
+            out[test] = known[_nearest(own, size)]
+    assert sizes is not None
+    sign = 2.0 * labels - 1.0
+    slopes = np.array([calibration_slope(each, sign, weight) for each in held_out])
+    losses = [
+        link.loss_and_residual(slope * each, sign)[0] for slope, each in zip(slopes, held_out, strict=True)
+    ]
+    return Curve(sizes, slopes, losses)
+
+
+def calibrated(solution: Solution, curve: Curve) -> Solution:
+    """Margins times the slope for the model's size, in the model and all along its path."""
+
+    def scaled(model: Any) -> Any:
+        slope = curve.slope_at(len(model.columns))
+        return replace(
+            model,
+            coef=model.coef * model.coef.dtype.type(slope),
+            alpha=model.alpha / slope**2,
+            intercept=model.intercept * slope,
+            intercept_alpha=model.intercept_alpha / slope**2,
+        )
+
+    slope = curve.slope_at(len(solution.columns))
+    posterior = replace(solution.posterior, covariance=solution.posterior.covariance * slope**2)
+    path = [scaled(model) for model in solution.path]
+    calibrated_solution: Solution = replace(scaled(solution), posterior=posterior, path=path)
+    return calibrated_solution
+
+
+def _margins(model: PathModel, basis: Basis, X: Any) -> Vector:
+    return margins(basis.kept(model.columns), model.coef, model.intercept, X)
+
+
+def _nearest(sizes: IntVector, size: int) -> int:
+    return int(np.argmin(np.abs(np.log1p(sizes) - np.log1p(size))))

@@ -1,0 +1,26 @@
+"""What margins of samples held out say about a model: how far to trust it, and how good it is."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from sparsebayes import link
+from sparsebayes._typing import Vector
+
+# Logarithms of the slopes that are considered.
+WIDEST = 5.0
+
+
+def calibration_slope(margins: Vector, sign: Vector, weight: Vector | None) -> float:
+    """The factor that makes margins of samples held out the best log odds.
+
+    Its logarithm has a standard normal prior, which a few dozen samples outweigh, and which keeps the factor
+    finite where fewer are all on the right side.
+    """
+
+    def loss(log_slope: float) -> float:
+        losses = link.loss_and_residual(np.exp(log_slope) * margins, sign)[0]
+        return float(losses.sum() if weight is None else weight @ losses) + 0.5 * log_slope**2
+
+    return float(np.exp(minimize_scalar(loss, bounds=(-WIDEST, WIDEST), method="bounded").x))
