@@ -159,8 +159,8 @@ def fit_problem(
         fit = loop.run(owned.pop(), labels, owned.pop(), owned.pop(), weight, watch)
         posterior = laplace(fit.design, fit.w, fit.alpha, labels, weight, scale)
     ended = _in_users_units(fit.active, fit.w, fit.alpha, scale)
-    path = [_settled(model, ended) for model in path]
     _refuse_overflow(ended, dtype)
+    path = [_settled(model, ended) for model in path]
     intercept, intercept_alpha, status = ended.intercept, ended.intercept_alpha, fit.status
     if not len(ended.columns):
         status = FitStatus.ALL_PRUNED

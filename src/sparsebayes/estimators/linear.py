@@ -248,7 +248,7 @@ class SBLClassifier(SparseBayesClassifier):
     def _keep(self, solutions, dtype):
         super()._keep(solutions, dtype)
         if not solutions[0].path:
-            vars(self).pop("path_", None)  # of an earlier fit
+            self.__dict__.pop("path_", None)  # of an earlier fit
             return
         n_features = self.sparse_coef_.shape[1]
         self._path_alpha = [[_row(m, m.alpha, n_features) for m in s.path] for s in solutions]
