@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 import multiprocessing
+import os
 import platform
+import signal
 import time
 import traceback
 from collections.abc import Callable, Iterable
@@ -84,7 +87,7 @@ def run(
     }
     cells.write(data, model, record)
     say(
-        f"{data:22} {model:14} seed {seed:2}  {record['status']:10} {record['s']:8.1f} s  {len(points)} points"
+        f"{data:22} {model:11} seed {seed:2}  {record['status']:6} {record['s']:8.1f} s  {len(points)} points"
     )
     return record
 
@@ -98,9 +101,9 @@ def unfinished(records: dict[int, Record]) -> int:
     return sum(record["status"] != "ok" for record in records.values())
 
 
-def rounded(value: float) -> float:
-    """Four digits: enough for any figure here."""
-    return float(f"{value:.4g}")
+def rounded(value: float) -> float | None:
+    """Four digits, enough for any figure here; None where there is no number, which JSON has no word for."""
+    return float(f"{value:.4g}") if math.isfinite(value) else None
 
 
 def _installed(packages: Iterable[str]) -> str:
@@ -127,7 +130,7 @@ def _in_fork(work: Callable[[], Iterable[Record]], limit: float) -> tuple[list[R
                 break
             points.append(content)
         else:
-            child.kill()
+            os.killpg(child.pid, signal.SIGKILL)
     child.join()
     if child.exitcode and ending["status"] == "limit" and time.perf_counter() < deadline:
         ending = {"status": "failed", "error": f"ended with exit code {child.exitcode}"}
@@ -135,6 +138,8 @@ def _in_fork(work: Callable[[], Iterable[Record]], limit: float) -> tuple[list[R
 
 
 def _child(work: Callable[[], Iterable[Record]], sender: Any) -> None:
+    os.setsid()  # so that processes of its own end with it
+
     def send_all() -> float:
         start = time.process_time()
         for point in work():

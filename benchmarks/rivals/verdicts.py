@@ -62,6 +62,13 @@ def best_point(reference: Points, seeds: list[int]) -> int:
     return int(np.mean([[point["acc"] for point in reference[seed]] for seed in seeds], axis=0).argmax())
 
 
+def standard_error(name: str, difference: Paired) -> list[Figure]:
+    """Nothing where there was one seed."""
+    if np.isnan(difference.error):
+        return []
+    return [Figure(f"{name}: paired standard error of that", difference.error)]
+
+
 def against_l1(path: Points, l1: Points) -> dict[str, Any]:
     gains, losses = differences(path, l1, "acc"), differences(path, l1, "ll")
     seeds = sorted(path.keys() & l1.keys())
@@ -71,6 +78,7 @@ def against_l1(path: Points, l1: Points) -> dict[str, Any]:
         "seeds": len(seeds),
         "gain": Paired.of(average_row(gains)),
         "log_loss": Paired.of(average_row(losses)),
+        "pairs": columns,
         "sizes": [
             {
                 "n": round(float(size)),
@@ -84,12 +92,11 @@ def against_l1(path: Points, l1: Points) -> dict[str, Any]:
     }
 
 
-def worst_margin(sizes: list[dict[str, Any]], dip: float) -> float:
+def worst_margin(pairs: list[Paired], dip: float) -> float:
     """How far the worst size is inside what it may lie below; negative: too far below."""
     # One seed has no standard error: then the fixed allowance stands alone.
-    known = [size for size in sizes if np.isfinite(size["gain"])]
-    allowed = [max(dip, np.nan_to_num(size["se"])) for size in known]
-    return min(size["gain"] + each for size, each in zip(known, allowed, strict=True))
+    margins = [pair.mean + max(dip, float(np.nan_to_num(pair.error))) for pair in pairs]
+    return float(np.nanmin(margins))
 
 
 def against_l2(chosen: Points, l2: Points) -> tuple[Paired, float]:
@@ -115,11 +122,11 @@ def verdicts(
         if finished(ours).keys() & l1.keys():
             row = against_l1(finished(ours), l1)
             gain, loss = row.pop("gain"), row.pop("log_loss")
-            margin = worst_margin(row["sizes"], limits["l1_dip"])
-            table[data] = row | {"gain": gain.mean, "se": gain.error, "log_loss": loss.mean}
+            margin = worst_margin(row.pop("pairs"), limits["l1_dip"])
+            table[data] = row | {"gain": gain.mean, "se": rounded(gain.error), "log_loss": loss.mean}
             figures += [
                 Figure(f"{data}: points above LR-l1 at its sizes", gain.mean),
-                Figure(f"{data}: paired standard error of that", gain.error),
+                *standard_error(data, gain),
                 Figure(f"{data}: worst size, points within the dip allowed", margin, 0.0, "at least"),
                 Figure(f"{data}: log loss minus LR-l1's", loss.mean),
             ]

@@ -1,6 +1,7 @@
 """Accuracy at equal size on wide sets: the path of solver="elimination" against l1, l2 and others.
 
-75/25 stratified splits, five seeds, twenty for sets under 1000 rows. LR-l1 and LR-l2 are liblinear's at six
+75/25 stratified splits, five seeds, twenty for sets under 1000 rows, one for what is there for orientation
+(skglm, celer, LightGBM) and for the folds of liblinear on the three largest sets. LR-l1 and LR-l2 are liblinear's at six
 C each, on the features as given. ``-cv`` models choose their C, or their point of the path, by five folds.
 
 Run ``python -m benchmarks.rivals.wide [--sets a,b] [--models a,b] [--seeds n] [--limit s] [--again]
@@ -33,11 +34,15 @@ SETS = (
 )
 CELLS = Cells("wide")
 FEW_ROWS = 1000
-# The rest is orientation, or takes 30 fits a seed, and is run by name.
-DEFAULT_MODELS = ("lr-l1", "lr-l2", "sbl", "sbl-cv")
+# What takes 31 fits a seed, minutes to an hour on these sets: one seed there.
+COSTLY_FOLDS = ("news20.binary", "sub_imdb_train", "url_sample")
+ONE_SEED = ("skglm", "celer", "lightgbm")  # for orientation
+DEFAULT_MODELS = ("lr-l1", "lr-l2", "sbl", "sbl-cv", "lr-l1-cv", "lr-l2-cv", *ONE_SEED)
 
 
-def n_seeds(n_rows: int) -> int:
+def n_seeds(data: str, model: str, n_rows: int) -> int:
+    if model in ONE_SEED or (model in ("lr-l1-cv", "lr-l2-cv") and data in COSTLY_FOLDS):
+        return 1
     return 20 if n_rows < FEW_ROWS else 5
 
 
@@ -57,8 +62,13 @@ def scored(model: str, split: list[Any]) -> Iterator[Record]:
 def run_set(data: str, models: list[str], seeds: int | None, limit: float, again: bool) -> None:
     X, labels = read(data)
     y = (labels == labels.max()).astype(int)
-    for seed in range(n_seeds(X.shape[0]) if seeds is None else seeds):
-        missing = [model for model in models if again or seed not in CELLS.read(data, model)]
+    wanted = {model: seeds or n_seeds(data, model, X.shape[0]) for model in models}
+    for seed in range(max(wanted.values())):
+        missing = [
+            model
+            for model in models
+            if seed < wanted[model] and (again or seed not in CELLS.read(data, model))
+        ]
         if not missing:
             continue
         split = train_test_split(X, y, test_size=0.25, stratify=y, random_state=seed)
@@ -80,7 +90,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.rivals.wide", description=__doc__)
     parser.add_argument("--sets", default=",".join(SETS), help="comma-separated")
     parser.add_argument("--models", default=",".join(DEFAULT_MODELS), help=f"of {', '.join(adapters.MODELS)}")
-    parser.add_argument("--seeds", type=int, help="so many instead of 5 (20 under 1000 rows)")
+    parser.add_argument("--seeds", type=int, help="so many for all models")
     parser.add_argument("--limit", type=float, default=1800.0, help="seconds a cell")
     parser.add_argument("--again", action="store_true", help="run cells that have a record too")
     parser.add_argument("--judge-only", action="store_true", help="run nothing")
