@@ -1,8 +1,9 @@
 """Accuracy at equal size on wide sets: the path of solver="elimination" against l1, l2 and others.
 
 75/25 stratified splits, five seeds, twenty for sets under 1000 rows, one for what is there for orientation
-(skglm, celer, LightGBM) and for the folds of liblinear on the three largest sets. LR-l1 and LR-l2 are liblinear's at six
-C each, on the features as given. ``-cv`` models choose their C, or their point of the path, by five folds.
+(skglm, celer, LightGBM) and for the folds of liblinear on the three largest sets. LR-l1 and LR-l2 are
+liblinear's at six C each, on the features as given. ``-cv`` models choose their C, or their point of the
+path, by five folds.
 
 Run ``python -m benchmarks.rivals.wide [--sets a,b] [--models a,b] [--seeds n] [--limit s] [--again]
 [--judge-only]`` with ``SPARSEBAYES_DATA`` set.
