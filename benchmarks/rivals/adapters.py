@@ -23,7 +23,7 @@ from sklearn.model_selection import StratifiedKFold
 from sparsebayes import SBLClassifier, sbl_path
 
 # Fixed for all sets. l1: from a handful of features to where the training rows are separated.
-# l2: 2000 standardised genes want little, unit-norm text wants much; beyond either end nothing is gained.
+# l2: standardised genes want little, unit-norm text wants much; beyond the ends it gains 0.6 points at most.
 L1_C = (0.25, 1.0, 4.0, 16.0, 64.0, 256.0)
 L2_C = (1e-4, 0.01, 1.0, 8.0, 32.0, 128.0)
 N_FOLDS = 5
