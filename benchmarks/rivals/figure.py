@@ -72,7 +72,7 @@ def draw(data: str) -> Path | None:
             color=colour,
             marker=marker,
             markersize=11 if marker == "*" else 5,
-            linestyle="none" if alone else "-",
+            linestyle="none" if alone or model == "lr-l2" else "-",  # all of l2's have one size
             # Drawn beneath a choice, which lies on it.
             zorder=3 if alone else 2,
             label=f"{label}, {seeds}",

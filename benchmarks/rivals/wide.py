@@ -1,7 +1,7 @@
 """Accuracy at equal size on wide sets: the path of solver="elimination" against l1, l2 and others.
 
-75/25 stratified splits, five seeds, twenty for sets under 1000 rows, one for what is there for orientation
-(skglm, celer, LightGBM) and for the folds of liblinear on the three largest sets. LR-l1 and LR-l2 are
+75/25 stratified splits, five seeds, twenty for sets under 1000 rows; one on the three largest sets for skglm,
+celer, LightGBM and for liblinear's C by folds, which have no part in the verdicts. LR-l1 and LR-l2 are
 liblinear's at six C each, on the features as given. ``-cv`` models choose their C, or their point of the
 path, by five folds.
 
@@ -35,14 +35,13 @@ SETS = (
 )
 CELLS = Cells("wide")
 FEW_ROWS = 1000
-# What takes 31 fits a seed, minutes to an hour on these sets: one seed there.
-COSTLY_FOLDS = ("news20.binary", "sub_imdb_train", "url_sample")
-ONE_SEED = ("skglm", "celer", "lightgbm")  # for orientation
-DEFAULT_MODELS = ("lr-l1", "lr-l2", "sbl", "sbl-cv", "lr-l1-cv", "lr-l2-cv", *ONE_SEED)
+JUDGED = ("lr-l1", "lr-l2", "sbl", "sbl-cv")
+ORIENTATION = ("lr-l1-cv", "lr-l2-cv", "skglm", "celer", "lightgbm")
+COSTLY = ("news20.binary", "sub_imdb_train", "url_sample")
 
 
 def n_seeds(data: str, model: str, n_rows: int) -> int:
-    if model in ONE_SEED or (model in ("lr-l1-cv", "lr-l2-cv") and data in COSTLY_FOLDS):
+    if model in ORIENTATION and data in COSTLY:
         return 1
     return 20 if n_rows < FEW_ROWS else 5
 
@@ -63,6 +62,7 @@ def scored(model: str, split: list[Any]) -> Iterator[Record]:
 def run_set(data: str, models: list[str], seeds: int | None, limit: float, again: bool) -> None:
     X, labels = read(data)
     y = (labels == labels.max()).astype(int)
+    warm = set()
     wanted = {model: seeds or n_seeds(data, model, X.shape[0]) for model in models}
     for seed in range(max(wanted.values())):
         missing = [
@@ -74,7 +74,10 @@ def run_set(data: str, models: list[str], seeds: int | None, limit: float, again
             continue
         split = train_test_split(X, y, test_size=0.25, stratify=y, random_state=seed)
         for model in missing:
-            packages = adapters.MODELS[model].packages
+            known = adapters.MODELS[model]
+            if known.compiles and model not in warm:
+                known.warm_up(split[0], split[2])
+                warm.add(model)
             run(
                 CELLS,
                 data,
@@ -82,7 +85,7 @@ def run_set(data: str, models: list[str], seeds: int | None, limit: float, again
                 seed,
                 lambda model=model, split=split: scored(model, split),
                 limit=limit,
-                packages=packages,
+                packages=known.packages,
                 again=again,
             )
 
@@ -90,7 +93,9 @@ def run_set(data: str, models: list[str], seeds: int | None, limit: float, again
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.rivals.wide", description=__doc__)
     parser.add_argument("--sets", default=",".join(SETS), help="comma-separated")
-    parser.add_argument("--models", default=",".join(DEFAULT_MODELS), help=f"of {', '.join(adapters.MODELS)}")
+    parser.add_argument(
+        "--models", default=",".join((*JUDGED, *ORIENTATION)), help=f"of {', '.join(adapters.MODELS)}"
+    )
     parser.add_argument("--seeds", type=int, help="so many for all models")
     parser.add_argument("--limit", type=float, default=1800.0, help="seconds a cell")
     parser.add_argument("--again", action="store_true", help="run cells that have a record too")
