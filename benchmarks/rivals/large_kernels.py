@@ -90,7 +90,11 @@ def verdicts(limits: dict[str, float]) -> tuple[list[Figure], dict[str, Any]]:
             Figure("SVC's vectors over ours", ratio, limits["large_svc_size"], "at least"),
         ]
     failed = sum(unfinished(CELLS.read(name_of(n_rows), "rvm")) for n_rows in ROWS)
-    figures.append(Figure("cells of ours that failed or met the limit", failed, limits["unfinished"]))
+    missing = len(ROWS) - len(ours) + (not seeds)
+    figures += [
+        Figure("sizes, or SVC, that have no record", missing, limits["unfinished"]),
+        Figure("cells of ours that failed or met the limit", failed, limits["unfinished"]),
+    ]
     table = {f"{name_of(n)} {model}": list(points(model, n).values()) for n in ROWS for model in MODELS}
     return figures, {row: each for row, each in table.items() if each}
 

@@ -79,7 +79,7 @@ def run_set(data: str, models: list[str], seeds: int | None, limit: float, again
 
 
 def verdicts(limits: dict[str, float]) -> list[Figure]:
-    figures, failed = [], 0
+    figures, failed, missing = [], 0, 0
     for data in SETS:
         failed += unfinished(CELLS.read(data, "rvm"))
         ours = finished(CELLS.read(data, "rvm"))
@@ -90,6 +90,8 @@ def verdicts(limits: dict[str, float]) -> list[Figure]:
             if unfinished(records):
                 figures.append(Figure(f"{name}: cells that failed or met the limit", unfinished(records)))
             seeds = sorted(ours.keys() & theirs.keys())
+            # A package that was given its chance and used up its time has its record.
+            missing += not seeds and not unfinished(records)
             if not seeds:
                 continue
             # Least of each over the seeds: what the machine was busy with counts for neither.
@@ -103,7 +105,10 @@ def verdicts(limits: dict[str, float]) -> list[Figure]:
                 Figure(f"{name}: log loss minus its", loss.mean, limits["rvm_log_loss"]),
                 *standard_error(name, loss),
             ]
-    figures.append(Figure("cells of ours that failed or met the limit", failed, limits["unfinished"]))
+    figures += [
+        Figure("sets and packages without a record beside ours", missing, limits["unfinished"]),
+        Figure("cells of ours that failed or met the limit", failed, limits["unfinished"]),
+    ]
     return figures
 
 

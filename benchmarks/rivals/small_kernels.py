@@ -117,7 +117,10 @@ def verdicts(limits: dict[str, float]) -> tuple[list[Figure], list[dict[str, Any
         limit = limits["svc_gain"] if len(both) == len(PAPER) else None
         figures.append(Figure(f"mean accuracy minus SVC's, {len(both)} sets", gain, limit, "at least"))
     failed = sum(unfinished(CELLS.read(data, "rvm")) for data in PAPER)
-    figures.append(Figure("cells of ours that failed or met the limit", failed, limits["unfinished"]))
+    figures += [
+        Figure("sets without both models", len(PAPER) - len(both), limits["unfinished"]),
+        Figure("cells of ours that failed or met the limit", failed, limits["unfinished"]),
+    ]
     return figures, rows
 
 

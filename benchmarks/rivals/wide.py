@@ -25,25 +25,23 @@ from benchmarks.rivals import adapters
 from benchmarks.rivals.records import Cells, Record, rounded, run
 from benchmarks.rivals.verdicts import summary, verdicts
 
-SETS = (
-    "news20.binary",
-    "sub_imdb_train",
-    "sub_reuters21578_corp",
-    "rcv1_vw_sample",
-    "url_sample",
-    "colon-cancer",
-)
+# Seeds: at least five, twenty under 1000 rows.
+SETS = {
+    "news20.binary": 5,
+    "sub_imdb_train": 5,
+    "sub_reuters21578_corp": 5,
+    "rcv1_vw_sample": 5,
+    "url_sample": 5,
+    "colon-cancer": 20,
+}
 CELLS = Cells("wide")
-FEW_ROWS = 1000
 JUDGED = ("lr-l1", "lr-l2", "sbl", "sbl-cv")
 ORIENTATION = ("lr-l1-cv", "lr-l2-cv", "skglm", "celer", "lightgbm")
 COSTLY = ("news20.binary", "sub_imdb_train", "url_sample")
 
 
-def n_seeds(data: str, model: str, n_rows: int) -> int:
-    if model in ORIENTATION and data in COSTLY:
-        return 1
-    return 20 if n_rows < FEW_ROWS else 5
+def n_seeds(data: str, model: str) -> int:
+    return 1 if model in ORIENTATION and data in COSTLY else SETS[data]
 
 
 def scored(model: str, split: list[Any]) -> Iterator[Record]:
@@ -63,7 +61,7 @@ def run_set(data: str, models: list[str], seeds: int | None, limit: float, again
     X, labels = read(data)
     y = (labels == labels.max()).astype(int)
     warm = set()
-    wanted = {model: seeds or n_seeds(data, model, X.shape[0]) for model in models}
+    wanted = {model: seeds or n_seeds(data, model) for model in models}
     for seed in range(max(wanted.values())):
         missing = [
             model
