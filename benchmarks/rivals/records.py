@@ -64,6 +64,7 @@ def run(
     limit: float,
     packages: Iterable[str] = (),
     again: bool = False,
+    options: str | None = None,
 ) -> Record:
     """The record of a cell: the one there is, or a new one from what ``work`` yields within the limit.
 
@@ -73,6 +74,7 @@ def run(
     known = cells.read(data, model).get(seed)
     if known is not None and not again:
         return known
+    options = f"--sets {data} --models {model}" if options is None else options
     start = time.perf_counter()
     points, ending = _in_fork(work, limit)
     record = {
@@ -83,7 +85,7 @@ def run(
         **ending,
         "date": datetime.now(UTC).date().isoformat(),
         "versions": _installed(packages),
-        "command": f"python -m benchmarks.rivals.{cells.folder.name} --sets {data} --models {model}",
+        "command": f"python -m benchmarks.rivals.{cells.folder.name} {options}".strip(),
     }
     cells.write(data, model, record)
     say(

@@ -93,6 +93,7 @@ def main() -> int:
                 lambda action=action: action(X_train, y, X_test),
                 limit=LIMIT,
                 again=True,
+                options="",
             )
             records.setdefault(name, []).append(record)
     limits = thresholds("rivals")
