@@ -60,6 +60,8 @@ def average_row(rows: np.ndarray) -> np.ndarray:
 
 def best_point(reference: Points, seeds: list[int]) -> int:
     """The column of the best mean accuracy on the test rows: a choice that favours the reference."""
+    if len({tuple(point.get("C") for point in reference[seed]) for seed in seeds}) > 1:
+        raise ValueError("The seeds' records are of different grids of C: run the model --again.")
     return int(np.mean([[point["acc"] for point in reference[seed]] for seed in seeds], axis=0).argmax())
 
 
