@@ -2,7 +2,8 @@
 
 The outer folds report; RVMClassifier() has nothing to choose, SVC chooses C and gamma on five inner folds
 (satimage, usps: smaller grids on three). Beside them stands the paper's DQN-RVM, whose folds choose and
-report alike. Vectors are counted a binary problem. Features are those of LIBSVM's scaled files where there are any.
+report alike. Vectors are counted a binary problem. Features are those of LIBSVM's scaled files where there
+are any.
 
 Run ``python -m benchmarks.rivals.small_kernels [--sets a,b] [--models rvm,svc] [--seeds n] [--again]
 [--judge-only]`` with ``SPARSEBAYES_DATA`` set.
