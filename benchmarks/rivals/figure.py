@@ -16,7 +16,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from benchmarks.common import say
-from benchmarks.rivals.records import FOLDER, finished
+from benchmarks.rivals.records import FOLDER, Record, finished, unfinished
 from benchmarks.rivals.verdicts import Points, at_size
 from benchmarks.rivals.wide import CELLS, SETS
 
@@ -54,8 +54,14 @@ def curve(points: Points) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return sizes, rows.mean(axis=0), error
 
 
+def begun(records: dict[int, Record]) -> Points:
+    return {seed: record["points"] for seed, record in records.items() if record["points"]}
+
+
 def draw(data: str) -> Path | None:
-    found = {model: finished(CELLS.read(data, model)) for model in STYLES}
+    records = {model: CELLS.read(data, model) for model in STYLES}
+    # A cell that was stopped is drawn as far as it came, unless others of its model were not.
+    found = {model: finished(each) or begun(each) for model, each in records.items()}
     found = {model: points for model, points in found.items() if points}
     if not found:
         return None
@@ -65,6 +71,8 @@ def draw(data: str) -> Path | None:
         label, colour, marker = STYLES[model]
         sizes, mean, error = curve(points)
         seeds = f"{len(points)} split{'s' if len(points) > 1 else ''}"
+        if stopped := unfinished(records[model]):
+            seeds += f" ({stopped} unfinished)"
         alone = len(sizes) == 1
         axes.plot(
             sizes,
