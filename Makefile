@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test lint types format docs bench bench-full clean
+.PHONY: help demo test lint types format docs bench bench-full bench-rivals clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -33,11 +33,18 @@ bench: $(VENV)/.dev  ## the benchmarks at quick settings: the gate of continuous
 	$(BIN)/python -m benchmarks.growth --quick
 	$(BIN)/python -m benchmarks.kernels --quick
 
-bench-full: $(VENV)/.dev  ## the benchmarks at full size, some forty minutes; writes benchmarks/results
+bench-full: $(VENV)/.dev  ## the benchmarks at full size, with the rivals; writes benchmarks/results
 	$(BIN)/python -m benchmarks.passes
 	$(BIN)/python -m benchmarks.growth
 	$(BIN)/python -m benchmarks.kernels
 	$(BIN)/python -m benchmarks.cells
+	$(MAKE) bench-rivals
+
+# A part that misses a limit does not keep the others from running.
+bench-rivals: $(VENV)/.dev  ## our solvers against rivals, hours from nothing; cells with a record are not run again
+	@status=0; for part in wide figure timing small_kernels large_kernels rvm_packages; do \
+	  $(BIN)/python -m benchmarks.rivals.$$part || status=1; \
+	done; exit $$status
 
 clean:  ## remove what the other targets made
 	rm -rf $(VENV) docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -144,13 +144,13 @@ def judge(figures: list[Figure]) -> int:
 
 
 def save(name: str, figures: list[Figure], details: dict[str, Any]) -> Path:
-    """Write ``results/NAME.json``."""
-    RESULTS.mkdir(exist_ok=True)
+    """Write ``results/NAME.json``; a name may have a folder, "rivals/wide"."""
     path = RESULTS / f"{name}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
     record = {
         "benchmark": name,
         "date": datetime.now(UTC).date().isoformat(),
-        "command": f"python -m benchmarks.{name}",
+        "command": f"python -m benchmarks.{name.replace('/', '.')}",
         "machine": "Shared with other work: seconds are for orientation, only ratios and slopes count.",
         "cpu_count": os.cpu_count(),
         "versions": {
