@@ -8,7 +8,7 @@ from typing import Literal, Protocol
 
 from sparsebayes._typing import Vector
 from sparsebayes.design import Design, HoldLimit, ScaleName
-from sparsebayes.evidence import EliminationLoop, Fit, JointLoop, State
+from sparsebayes.evidence import EliminationLoop, Fit, JointLoop, SequentialLoop, State
 from sparsebayes.map_solvers import DQNSolver, MapSolver, NewtonCGSolver, NewtonSolver
 
 InterceptPrior = Literal["ard", "flat"]
@@ -24,6 +24,8 @@ PATH_TOL = 1e-3
 PRUNING_TOL = 1e-2
 # The least q^2/s, a squared z-score, of a basis function: Akaike's price of a parameter.
 MIN_SUPPORT = 2.0
+# The log evidence that a basis function must bring to be added.
+PRICE = 0.5
 
 
 class OuterLoop(Protocol):
@@ -120,6 +122,11 @@ def algorithm_2_exact_once_small(settings: Settings) -> OuterLoop:
     )
 
 
+def sequential(settings: Settings) -> OuterLoop:
+    solver = NewtonSolver(settings.map_tol, settings.map_max_iter)
+    return SequentialLoop(solver, PRICE, settings.tol, settings.max_iter)
+
+
 def exact_once_small(n_active: int, settings: Settings, tol: float) -> MapSolver:
     """The diagonal of the Hessian, to ``tol`` at best; the full inverse once few weights are left."""
     if n_active <= EXACT_BELOW:
@@ -180,6 +187,18 @@ RECIPES: dict[str, Recipe] = {
         scale_if_none="common",
         centre=True,
         label="auto (elimination)",
+        map_limit_is_normal=False,
+    ),
+    # Tipping & Faul's: from nothing, the exact posterior of the few columns that are in.
+    "sequential": Recipe(
+        outer_loop=sequential,
+        map_tol=1e-6,
+        init_alpha=1.0,
+        intercept_prior="flat",
+        scale=unit_columns,
+        scale_if_none="common",
+        centre=True,
+        label="sequential",
         map_limit_is_normal=False,
     ),
 }

@@ -20,6 +20,10 @@ class Basis(Protocol):
 
     @property
     def numbers(self) -> IntVector:
+        """A number of its own for each function: the same in every basis that has it."""
+
+    @property
+    def names(self) -> IntVector:
         """What the user knows each function by: a feature, a training row, a hidden node."""
 
     def transform(self, X: Any) -> Any:

@@ -21,6 +21,7 @@ ROWS_FOR_MEDIAN = 2000
 WITH_GAMMA = set(kernels.NAMES) - {"linear", "cosine"}
 # Beyond max_basis rows, so many of them.
 DEFAULT_CANDIDATES = 1000
+WIDTHS = {"median": (1.0,), "scale": (1.0,), "widths": (1.0, 4.0, 16.0)}
 
 
 class RVMClassifier(SparseBayesClassifier):
@@ -161,7 +162,7 @@ or callable, default="rbf"
     _parameter_constraints: ClassVar[dict] = {
         **SparseBayesClassifier._parameter_constraints,
         "kernel": [StrOptions({*kernels.NAMES, "precomputed"}), callable],
-        "gamma": [StrOptions({"median", "scale"}), Interval(Real, 0, None, closed="neither")],
+        "gamma": [StrOptions(set(WIDTHS)), Interval(Real, 0, None, closed="neither"), "array-like"],
         "degree": [Interval(Real, 0, None, closed="left")],
         "coef0": [Interval(Real, None, None, closed="neither")],
         "basis": [StrOptions({"auto", "all"}), Interval(Integral, 1, None, closed="left")],
@@ -244,7 +245,8 @@ or callable, default="rbf"
     def _bases(self, X, codes, weight, numbers, problems):
         rng = check_random_state(self.random_state)
         distinct = DistinctRows.of(X)
-        kernel = self._resolved_kernel(X, distinct, weight, rng)
+        kernel, gammas = self._resolved_kernel(X, distinct, weight, rng)
+        n_rows = int(numbers[-1]) + 1
         bases: list[Basis] = []
         for problem in problems:
             if isinstance(problem.rows, slice):
@@ -255,26 +257,31 @@ or callable, default="rbf"
                 chosen = problem.rows[self._candidates(part, DistinctRows.of(part), *rows, rng)]
             if kernel is None:
                 bases.append(IdentityBasis(X.shape[1], numbers[chosen]))
-            else:
+            elif gammas is None:
                 bases.append(KernelBasis(kernel, X[chosen], numbers[chosen]))
+            else:
+                bases.append(KernelBasis.of_widths(kernel, X[chosen], numbers[chosen], gammas, n_rows))
         return bases
 
     def _resolved_kernel(self, X, distinct, weight, rng):
-        """The kernel with its numbers; None where X holds its values."""
+        """The kernel with its numbers, None where X holds its values; and its widths, None if it has none."""
         if self.kernel == "precomputed":
-            return None
+            return None, None
         if callable(self.kernel):
-            return kernels.UserKernel(self.kernel)
+            return kernels.UserKernel(self.kernel), None
         if self.kernel not in WITH_GAMMA:
-            return kernels.Kernel(self.kernel)
-        if isinstance(self.gamma, str):
-            with np.errstate(over="ignore", divide="ignore"):
-                gamma = float(1.0 / np.float64(self._scale_of(X, distinct, weight, rng)))
-            if not 0.0 < gamma < np.inf:
-                raise ValueError(kernels.OUT_OF_RANGE.format("Distances between rows of X are"))
-        else:
-            gamma = float(self.gamma)
-        return kernels.Kernel(self.kernel, gamma, self.degree, self.coef0)
+            return kernels.Kernel(self.kernel), None
+        gammas = np.atleast_1d(self._gammas(X, distinct, weight, rng))
+        return kernels.Kernel(self.kernel, float(gammas[0]), self.degree, self.coef0), gammas
+
+    def _gammas(self, X, distinct, weight, rng):
+        if not isinstance(self.gamma, str):
+            return np.asarray(self.gamma, dtype=np.float64)
+        with np.errstate(over="ignore", divide="ignore"):
+            gamma = float(1.0 / np.float64(self._scale_of(X, distinct, weight, rng)))
+        if not 0.0 < gamma < np.inf:
+            raise ValueError(kernels.OUT_OF_RANGE.format("Distances between rows of X are"))
+        return gamma * np.array(WIDTHS[self.gamma])
 
     def _scale_of(self, X, distinct, weight, rng):
         """What gamma is the inverse of."""
@@ -305,7 +312,8 @@ or callable, default="rbf"
     def _basis(self):
         if self._kernel is None:
             return IdentityBasis(self._training_shape[1], self.relevance_)
-        return KernelBasis(self._kernel, self.relevance_vectors_, self.relevance_)
+        gammas = None if self._numbers is None else self.gamma_
+        return KernelBasis(self._kernel, self.relevance_vectors_, self.relevance_, gammas, self._numbers)
 
     def _keep_basis(self, bases):
         for name in ("relevance_vectors_", "gamma_"):  # of an earlier fit with another kernel
@@ -317,10 +325,11 @@ or callable, default="rbf"
             return self.relevance_
         merged = KernelBasis.merged(bases)
         self._kernel = merged.kernel
-        self.relevance_, self.relevance_vectors_ = merged.numbers, merged.vectors
+        self.relevance_, self.relevance_vectors_ = merged.names, merged.vectors
+        self._numbers = merged.keys
         if isinstance(merged.kernel, kernels.Kernel) and merged.kernel.name in WITH_GAMMA:
-            self.gamma_ = merged.kernel.gamma
-        return self.relevance_
+            self.gamma_ = merged.kernel.gamma if merged.gammas is None else merged.gammas
+        return merged.numbers
 
     @property
     def _n_numbers(self):
