@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 from sparsebayes._typing import Vector
@@ -16,16 +16,10 @@ BasisName = Literal["features", "kernel", "hidden"]
 
 # Up to here the exact posterior costs no more than the data: a few hundred columns, 1 MB of Hessian.
 EXACT_BELOW = 400
-# Where more than that stay, up to here: 32 MB of Hessian.
-EXACT_AT_MOST = 2000
 # Enough to rank weights by; only the model that is kept is solved to map_tol.
 PATH_TOL = 1e-3
-# Enough to prune by, while most of what is left will go: 1e-3 gave no better models and took longer.
-PRUNING_TOL = 1e-2
-# The least q^2/s, a squared z-score, of a basis function: Akaike's price of a parameter.
-MIN_SUPPORT = 2.0
 # The log evidence that a basis function must bring to be added.
-PRICE = 0.5
+PRICE = 0.0
 
 
 class OuterLoop(Protocol):
@@ -103,22 +97,6 @@ def elimination(settings: Settings) -> OuterLoop:
     per_column = settings.scale == "columns"
     return EliminationLoop(
         map_solver, per_column, settings.tol, settings.max_iter, take_last=settings.stop_at_max_iter
-    )
-
-
-def algorithm_2_exact_once_small(settings: Settings) -> OuterLoop:
-    def map_solver(n_active: int, finish: bool) -> MapSolver:
-        if finish and n_active <= EXACT_AT_MOST:
-            return NewtonSolver(settings.map_tol, settings.map_max_iter)
-        return exact_once_small(n_active, settings, settings.map_tol if finish else PRUNING_TOL)
-
-    return JointLoop(
-        map_solver,
-        settings.tol,
-        settings.max_iter,
-        settings.alpha_max,
-        settings.gamma_floor,
-        MIN_SUPPORT,
     )
 
 
@@ -203,18 +181,6 @@ RECIPES: dict[str, Recipe] = {
     ),
 }
 
-# "auto" where columns are kernels at the rows: there are as many as rows, and neighbours are nearly alike.
-# Algorithm 2 prunes them soon, the exact posterior sorts out the rest, and what has no support is dropped
-# instead of creeping to alpha_max. Elimination was 1 to 3 points behind it there on four of ten sets (and
-# ahead on features and hidden nodes). Columns have unit variance, so that a first alpha of 1 is a wide prior.
-AUTO_FOR_KERNELS = Recipe(
-    outer_loop=algorithm_2_exact_once_small,
-    map_tol=1e-6,
-    init_alpha=1.0,
-    intercept_prior="flat",
-    scale=unit_columns,
-    scale_if_none="common",
-    centre=True,
-    label="auto (exact once small)",
-    map_limit_is_normal=False,
-)
+# "auto" where columns are kernels at the rows: there are as many as rows, and neighbours are nearly alike. To
+# build a model of a few from nothing is quicker than to prune that many, and needs no square matrix.
+AUTO_FOR_KERNELS = replace(RECIPES["sequential"], label="auto (sequential)")

@@ -9,19 +9,34 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
+from threadpoolctl import threadpool_limits
 
 from sparsebayes import kernels
 from sparsebayes.basis import MAX_HELD, Basis, DistinctRows, IdentityBasis, KernelBasis, candidate_rows
 from sparsebayes.design import HoldLimit
 from sparsebayes.estimators._base import SparseBayesClassifier
-from sparsebayes.recipes import BasisName
+from sparsebayes.estimators._problem import Start, fit_problem
+from sparsebayes.estimators._widths import (
+    SEVERAL,
+    Losses,
+    Split,
+    both_classes,
+    by_evidence,
+    by_validation,
+    losses_of,
+    penalised_evidence,
+)
+from sparsebayes.recipes import RECIPES, BasisName, recipe
 
 # Rows whose distances the median is taken over; two million pairs of them fix it to a per mille.
 ROWS_FOR_MEDIAN = 2000
 WITH_GAMMA = set(kernels.NAMES) - {"linear", "cosine"}
 # Beyond max_basis rows, so many of them.
 DEFAULT_CANDIDATES = 1000
-WIDTHS = {"median": (1.0,), "scale": (1.0,), "widths": (1.0, 4.0, 16.0)}
+GAMMAS = {"auto", "median", "scale", "several", "validation", "evidence"}
+# Of the sequential solver: with more rows than this, vectors are chosen on so many of them.
+CHOICE_ON_A_PART_BEYOND = 100_000
+ROWS_OF_THE_PART = 30_000
 
 
 class RVMClassifier(SparseBayesClassifier):
@@ -162,7 +177,7 @@ or callable, default="rbf"
     _parameter_constraints: ClassVar[dict] = {
         **SparseBayesClassifier._parameter_constraints,
         "kernel": [StrOptions({*kernels.NAMES, "precomputed"}), callable],
-        "gamma": [StrOptions(set(WIDTHS)), Interval(Real, 0, None, closed="neither"), "array-like"],
+        "gamma": [StrOptions(GAMMAS), Interval(Real, 0, None, closed="neither"), "array-like"],
         "degree": [Interval(Real, 0, None, closed="left")],
         "coef0": [Interval(Real, None, None, closed="neither")],
         "basis": [StrOptions({"auto", "all"}), Interval(Integral, 1, None, closed="left")],
@@ -173,7 +188,7 @@ or callable, default="rbf"
         self,
         kernel="rbf",
         *,
-        gamma="median",
+        gamma="auto",
         degree=3,
         coef0=1,
         basis="auto",
@@ -245,43 +260,105 @@ or callable, default="rbf"
     def _bases(self, X, codes, weight, numbers, problems):
         rng = check_random_state(self.random_state)
         distinct = DistinctRows.of(X)
-        kernel, gammas = self._resolved_kernel(X, distinct, weight, rng)
-        n_rows = int(numbers[-1]) + 1
-        bases: list[Basis] = []
-        for problem in problems:
-            if isinstance(problem.rows, slice):
-                chosen = self._candidates(X, distinct, codes, weight, rng)
-            else:
-                part = X[problem.rows]
-                rows = (codes[problem.rows], weight[problem.rows])
-                chosen = problem.rows[self._candidates(part, DistinctRows.of(part), *rows, rng)]
-            if kernel is None:
-                bases.append(IdentityBasis(X.shape[1], numbers[chosen]))
-            elif gammas is None:
-                bases.append(KernelBasis(kernel, X[chosen], numbers[chosen]))
-            else:
-                bases.append(KernelBasis.of_widths(kernel, X[chosen], numbers[chosen], gammas, n_rows))
-        return bases
-
-    def _resolved_kernel(self, X, distinct, weight, rng):
-        """The kernel with its numbers, None where X holds its values; and its widths, None if it has none."""
+        gamma = self._one_gamma(X, distinct, weight, rng)
+        candidates = [self._candidates_of(problem, X, distinct, codes, weight, rng) for problem in problems]
         if self.kernel == "precomputed":
-            return None, None
-        if callable(self.kernel):
-            return kernels.UserKernel(self.kernel), None
-        if self.kernel not in WITH_GAMMA:
-            return kernels.Kernel(self.kernel), None
-        gammas = np.atleast_1d(self._gammas(X, distinct, weight, rng))
-        return kernels.Kernel(self.kernel, float(gammas[0]), self.degree, self.coef0), gammas
+            return [IdentityBasis(X.shape[1], numbers[chosen]) for chosen in candidates]
 
-    def _gammas(self, X, distinct, weight, rng):
+        def basis(chosen, gammas):
+            if gammas is None:
+                return KernelBasis(self._kernel_with(gamma), X[chosen], numbers[chosen])
+            kernel = self._kernel_with(float(gammas[0]))
+            return KernelBasis.of_widths(kernel, X[chosen], numbers[chosen], gammas, int(numbers[-1]) + 1)
+
+        gammas = None
+        if self._has_gamma:
+            fits = _Fits(self, X, weight, problems, candidates, basis, Split.of(distinct))
+            gammas = self._gammas(gamma, fits)
+        return [basis(chosen, gammas) for chosen in candidates]
+
+    @property
+    def _has_gamma(self):
+        return not callable(self.kernel) and self.kernel in WITH_GAMMA
+
+    def _kernel_with(self, gamma):
+        if callable(self.kernel):
+            return kernels.UserKernel(self.kernel)
+        return kernels.Kernel(self.kernel, gamma, self.degree, self.coef0)
+
+    def _one_gamma(self, X, distinct, weight, rng):
+        """The number that the kernel has, or that widths are multiples of."""
+        if not self._has_gamma:
+            return 1.0
         if not isinstance(self.gamma, str):
-            return np.asarray(self.gamma, dtype=np.float64)
+            return float(np.ravel(self.gamma)[0])
         with np.errstate(over="ignore", divide="ignore"):
             gamma = float(1.0 / np.float64(self._scale_of(X, distinct, weight, rng)))
         if not 0.0 < gamma < np.inf:
             raise ValueError(kernels.OUT_OF_RANGE.format("Distances between rows of X are"))
-        return gamma * np.array(WIDTHS[self.gamma])
+        return gamma
+
+    def _gammas(self, gamma, fits):
+        """The widths of the basis."""
+        if not isinstance(self.gamma, str):
+            return self._given_gammas()
+        taken = self.gamma
+        if taken == "auto":
+            taken = "validation" if self._is_sequential and self.kernel in kernels.DISTANCES else "median"
+        if taken == "validation":
+            return by_validation(gamma, fits.losses)
+        if taken == "evidence":
+            return by_evidence(gamma, fits.evidence)
+        return gamma * np.array(SEVERAL if taken == "several" else (1.0,))
+
+    def _given_gammas(self):
+        gammas = np.unique(np.asarray(self.gamma, dtype=np.float64))
+        if not len(gammas) or np.ndim(self.gamma) > 1 or not (np.isfinite(gammas) & (gammas > 0.0)).all():
+            raise ValueError(
+                "The 'gamma' parameter of RVMClassifier must be a name, a positive number or a sequence of "
+                f"positive numbers. Got {self.gamma!r} instead."
+            )
+        return gammas
+
+    @property
+    def _is_sequential(self):
+        return recipe(self.solver, self._basis_name).outer_loop is RECIPES["sequential"].outer_loop
+
+    def _candidates_of(self, problem, X, distinct, codes, weight, rng):
+        """Rows of X that are candidates in a binary problem."""
+        if isinstance(problem.rows, slice):
+            return self._candidates(X, distinct, codes, weight, rng)
+        part = X[problem.rows]
+        rows = (codes[problem.rows], weight[problem.rows])
+        return problem.rows[self._candidates(part, DistinctRows.of(part), *rows, rng)]
+
+    def _fit_problems(self, X, weight, classes, problems, bases, starts):
+        """Where there are very many rows, vectors are chosen on a part of them."""
+        if starts[0] is None and self._is_sequential:
+            rng = check_random_state(self.random_state)
+            for k, problem in enumerate(problems):
+                if len(problem.labels) > CHOICE_ON_A_PART_BEYOND:
+                    bases[k], starts[k] = self._chosen_on_a_part(X, weight, problem, bases[k], rng)
+        return super()._fit_problems(X, weight, classes, problems, bases, starts)
+
+    def _chosen_on_a_part(self, X, weight, problem, basis, rng):
+        part = np.sort(rng.choice(len(problem.labels), ROWS_OF_THE_PART, replace=False))
+        rows = np.arange(X.shape[0])[problem.rows][part]
+        solution = self._quiet_fit(X[rows], basis, problem.labels[part], weight[rows])
+        start = Start(
+            np.arange(len(solution.columns)),
+            solution.coef,
+            solution.alpha,
+            solution.intercept,
+            solution.intercept_alpha,
+        )
+        return solution.basis, start
+
+    def _quiet_fit(self, X, basis, labels, weight):
+        """A fit on the way to the model: no callback sees it."""
+        settings = self._settings(weight.sum(), len(basis.numbers))
+        weight = None if np.all(weight == 1.0) else weight
+        return fit_problem(X, basis, labels, weight, settings, None, None, lambda state, scale: False)
 
     def _scale_of(self, X, distinct, weight, rng):
         """What gamma is the inverse of."""
@@ -334,3 +411,51 @@ or callable, default="rbf"
     @property
     def _n_numbers(self):
         return self._training_shape[0]
+
+
+class _Fits:
+    """Fits of all binary problems at some widths, for comparison."""
+
+    def __init__(self, classifier, X, weight, problems, candidates, basis, split):
+        self._classifier = classifier
+        self._X = X
+        self._weight = weight
+        self._problems = problems
+        self._candidates = candidates
+        self._basis = basis
+        self._split = split
+
+    def losses(self, gammas):
+        """Of every third row, by models of the others."""
+        values, weights = [], []
+        for problem, rows, chosen in self._each():
+            train, test = self._split.train[rows], self._split.test[rows]
+            if not both_classes(problem.labels, train) or not test.any():
+                continue
+            solution = self._fit(problem, rows, train, chosen, gammas)
+            values.append(losses_of(solution, self._X[rows[test]], problem.labels[test]))
+            weights.append(self._weight[rows[test]])
+        if not values:
+            return Losses(np.zeros(1), np.ones(1))
+        return Losses(np.concatenate(values), np.concatenate(weights))
+
+    def evidence(self, gammas):
+        """Of all problems together, on all rows or some thousands of them."""
+        total = 0.0
+        for problem, rows, chosen in self._each():
+            part = (self._split.train | self._split.test)[rows]
+            if both_classes(problem.labels, part):
+                total += penalised_evidence(self._fit(problem, rows, part, chosen, gammas))
+        return total
+
+    def _each(self):
+        everything = np.arange(self._X.shape[0])
+        for problem, chosen in zip(self._problems, self._candidates, strict=True):
+            yield problem, everything[problem.rows], chosen
+
+    def _fit(self, problem, rows, part, chosen, gammas):
+        within = chosen[np.isin(chosen, rows[part], assume_unique=True)]
+        basis = self._basis(within, gammas)
+        rows, labels = rows[part], problem.labels[part]
+        with threadpool_limits(1, "blas"):
+            return self._classifier._quiet_fit(self._X[rows], basis, labels, self._weight[rows])

@@ -35,7 +35,7 @@ POOL_ENTRIES = 1 << 21
 MIN_POOL = 100
 # Columns are added one by one at first; later so many at once, as a share of the model, each with the gain that
 # the ones before it leave, as long as that is at least so much of the first one's.
-ADDED_SHARE = 0.1
+ADDED_SHARE = 0.2
 LEAST_GAIN_SHARE = 0.3
 SHORTLIST = 5
 # At most so many of the weakest go at a time: each one that goes is support for those like it.
@@ -46,8 +46,8 @@ TABU = 20
 PATIENCE = 15
 # Gains are predicted with a curvature that is too large: a candidate need not show more than this of the price.
 ADDING_SHARE = 0.0
-# An evidence that is larger by less than this is not better.
-LEAST_RISE = 1e-2
+# What the evidence must rise by in that many steps.
+LEAST_RISE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,8 @@ class SequentialLoop:
         model = best = _start(alpha, w)
         search = Search(design, ADDING_SHARE * self.price)
         history: list[Record] = []
-        score, best_at, status = -np.inf, 0, FitStatus.MAX_ITER
+        score = mark = -np.inf
+        best_at, status = 0, FitStatus.MAX_ITER
         for iteration in range(1, self.max_iter + 1):
             watch = Stopwatch(meter)
             # 1. the posterior of the weights
@@ -161,8 +162,8 @@ class SequentialLoop:
             mode = self.map_solver.solve(objective, model.w)
             model = Model(model.active, model.alpha, mode.w)
             reached = log_evidence(mode, model.alpha) - self.price * model.size
-            if reached > score + LEAST_RISE or iteration == 1:
-                best_at = iteration
+            if reached > mark + LEAST_RISE:
+                mark, best_at = reached, iteration
             if reached > score:
                 score, best = reached, model
             watch.lap("map")
