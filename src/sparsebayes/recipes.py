@@ -19,7 +19,7 @@ EXACT_BELOW = 400
 # Enough to rank weights by; only the model that is kept is solved to map_tol.
 PATH_TOL = 1e-3
 # The log evidence that a basis function must bring to be added.
-PRICE = 0.0
+PRICE = 0.5
 
 
 class OuterLoop(Protocol):

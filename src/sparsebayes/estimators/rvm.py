@@ -306,7 +306,7 @@ or callable, default="rbf"
         if taken == "auto":
             taken = "validation" if self._is_sequential and self.kernel in kernels.DISTANCES else "median"
         if taken == "validation":
-            return by_validation(gamma, fits.losses)
+            return by_validation(gamma, fits.evidence, fits.losses)
         if taken == "evidence":
             return by_evidence(gamma, fits.evidence)
         return gamma * np.array(SEVERAL if taken == "several" else (1.0,))
