@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
+import numpy as np
+
 from sparsebayes._typing import Vector
 from sparsebayes.design import Design, HoldLimit, ScaleName
 from sparsebayes.evidence import EliminationLoop, Fit, JointLoop, SequentialLoop, State
@@ -18,8 +20,8 @@ BasisName = Literal["features", "kernel", "hidden"]
 EXACT_BELOW = 400
 # Enough to rank weights by; only the model that is kept is solved to map_tol.
 PATH_TOL = 1e-3
-# The log evidence that a basis function must bring to be added.
-PRICE = 0.5
+# Rows up to which a column of the sequential solver is free; from there on its price grows like Schwarz's.
+FREE_UP_TO = 1000.0
 
 
 class OuterLoop(Protocol):
@@ -102,7 +104,12 @@ def elimination(settings: Settings) -> OuterLoop:
 
 def sequential(settings: Settings) -> OuterLoop:
     solver = NewtonSolver(settings.map_tol, settings.map_max_iter)
-    return SequentialLoop(solver, PRICE, settings.tol, settings.max_iter)
+    return SequentialLoop(solver, price_of_a_column, settings.tol, settings.max_iter)
+
+
+def price_of_a_column(n_rows: float) -> float:
+    """1/2 log(n / 1000). The evidence of many rows is large enough for columns of nothing but chance."""
+    return 0.5 * max(float(np.log(n_rows / FREE_UP_TO)), 0.0)
 
 
 def exact_once_small(n_active: int, settings: Settings, tol: float) -> MapSolver:

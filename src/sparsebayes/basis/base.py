@@ -79,7 +79,7 @@ def as_matrix(basis: Basis, X: Any, limit: HoldLimit | None, threads: int | None
 
 
 def _in_blocks(evaluation: Evaluation) -> AnyArray:
-    """All entries, computed a few rows at a time: what a kernel needs on the way is as large as its values."""
+    """All entries, a few rows at a time: what a kernel needs on the way is as large as its values."""
     array = np.empty(evaluation.shape, dtype=evaluation.dtype)
     for rows in row_slices(evaluation.shape):
         array[rows] = evaluation.rows(rows)

@@ -31,12 +31,10 @@ class KernelBasis:
         """Every vector at every width; of ``n_rows`` rows of training data."""
         if len(gammas) == 1:
             return cls(replace(kernel, gamma=float(gammas[0])), vectors, names)
-        stack = sp.vstack if sp.issparse(vectors) else np.vstack
         keys = np.concatenate([names + k * n_rows for k in range(len(gammas))])
         repeated = np.tile(names, len(gammas))
-        joined = stack([vectors] * len(gammas))
-        joined = joined.tocsr() if sp.issparse(joined) else joined
-        return cls(kernel, joined, repeated, np.repeat(gammas, len(names)), keys)
+        order = np.tile(np.arange(len(names)), len(gammas))
+        return cls(kernel, vectors[order], repeated, np.repeat(gammas, len(names)), keys)
 
     @classmethod
     def merged(cls, bases: Sequence[Self]) -> Self:

@@ -21,8 +21,10 @@ NARROW = (4.0, 16.0)
 ROWS_FOR_WIDTHS = 6000
 ONE_OF = 3
 LARGEST_LOSS = 3.0
-# What a vector costs when evidences of models with different widths are compared. Narrow kernels fit what they
-# sit on: at a price below 2 they are taken wherever labels are noisy, above 6 nowhere.
+# Of fewer rows, a few decide, and what they save in loss does not pay for the vectors.
+MIN_HELD_OUT = 500
+# What a vector costs when evidences of models with different widths are compared. Narrow kernels fit what
+# they sit on: at a price below 2 they are taken wherever labels are noisy, above 6 nowhere.
 PRICE_OF_A_VECTOR = 4.0
 
 
@@ -45,12 +47,14 @@ class Losses(NamedTuple):
 
 
 def by_validation(
-    gamma: float, evidence: Callable[[Vector], float], losses: Callable[[Vector], Losses]
+    gamma: float, evidence: Callable[[Vector], float], losses: Callable[[Vector], Losses], n_held_out: int
 ) -> Vector:
-    """The single width with the larger evidence, or several at once where they are clearly better on rows that
-    were held out. Evidence does not see that kernels which are narrow enough fit any labels.
+    """The single width with the larger evidence, or several at once where they are clearly better on rows
+    that were held out. Evidence does not see that kernels which are narrow enough fit any labels.
     """
     single = max((gamma * np.array([factor]) for factor in SINGLE), key=evidence)
+    if n_held_out < MIN_HELD_OUT:
+        return single
     several = gamma * np.array(SEVERAL)
     return several if losses(several).better_than(losses(single)) else single
 
@@ -75,7 +79,7 @@ class Split(NamedTuple):
 
     @classmethod
     def of(cls, distinct: DistinctRows) -> Split:
-        """Every third distinct row is held out. Equal rows stay together, so that a weight is a repeated row."""
+        """Every third distinct row is held out. Equal rows stay together: a weight is a repeated row."""
         stride = -(-len(distinct.first) // ROWS_FOR_WIDTHS)
         rank, left_out = np.divmod(distinct.inverse, stride)
         held_out = rank % ONE_OF == ONE_OF - 1
@@ -83,8 +87,8 @@ class Split(NamedTuple):
 
 
 def losses_of(solution: Solution, X: Any, labels: Vector) -> Vector:
-    """Log losses, none above ``LARGEST_LOSS``: a handful of rows that a model is quite wrong about, as one that
-    separates its training data will be, are not to outweigh thousands.
+    """Log losses, none above ``LARGEST_LOSS``: a handful of rows that a model is quite wrong about, as one
+    that separates its training data will be, are not to outweigh thousands.
     """
     z = margins(solution.basis, solution.coef, solution.intercept, X)
     return np.minimum(link.loss_and_residual(z, 2.0 * labels - 1.0)[0], LARGEST_LOSS)

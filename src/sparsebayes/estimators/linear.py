@@ -19,11 +19,13 @@ class SBLClassifier(SparseBayesClassifier):
 
     Parameters
     ----------
-    solver : {"auto", "dqn", "newton"}, default="auto"
+    solver : {"auto", "sequential", "dqn", "newton"}, default="auto"
         - "auto": ours. One prior scale for all weights, learned by eq. 8 of the paper for a shared precision;
           then the weights with the least evidence (q²/s) are dropped step by step, and one point of this
           path is taken, by its leave-one-out loss (on wide data by its evidence). The diagonal of the
           Hessian while more than 400 weights are left, the exact posterior (eq. 7) from then on.
+        - "sequential": built up from nothing; weights are added, re-estimated and deleted by their gain in
+          evidence (Tipping & Faul), with the exact posterior of the few that are in. For few columns.
         - "dqn": the paper's DQN-SBL to the letter, Algorithms 1 and 2 with eq. 14 and 15 and its constants.
           O(M) memory beyond the data at any number of features M.
         - "newton": classical SBL, Algorithm 2 with the full inverse of eq. 7. M x M memory.

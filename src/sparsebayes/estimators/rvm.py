@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from threadpoolctl import threadpool_limits
 
 from sparsebayes import kernels
-from sparsebayes.basis import MAX_HELD, Basis, DistinctRows, IdentityBasis, KernelBasis, candidate_rows
+from sparsebayes.basis import MAX_HELD, DistinctRows, IdentityBasis, KernelBasis, candidate_rows
 from sparsebayes.design import HoldLimit
 from sparsebayes.estimators._base import SparseBayesClassifier
 from sparsebayes.estimators._problem import Start, fit_problem
@@ -56,10 +56,19 @@ or callable, default="rbf"
           "cosine": <a, b> / (||a|| ||b||).
         - "precomputed": X is the kernel matrix itself, rows against training rows.
         - A callable is given two matrices of rows and returns the matrix of kernel values.
-    gamma : {"median", "scale"} or float, default="median"
-        "median" is 1 / median over pairs of training rows of the distance in the kernel's exponent
-        (for "rbf" the squared one, as for kernels of inner products); "scale" is 1 / (n_features * X.var()).
-        Both count rows by their weights.
+    gamma : {"auto", "median", "scale", "several", "validation", "evidence"}, float or sequence of floats, \
+default="auto"
+        - "median": 1 / median over pairs of training rows of the distance in the kernel's exponent (for "rbf"
+          the squared one, as for kernels of inner products); "scale": 1 / (n_features * X.var()). Both count
+          rows by their weights.
+        - A sequence: every candidate row at each of these widths, in one basis; a row may then be kept at
+          more than one. "several": 1, 4 and 16 times the median's gamma.
+        - "validation": a quarter of the median's gamma or all of it, whichever has the larger evidence; or
+          "several", where that is better, by more than a standard error, on every third row, held out. On
+          few rows (under about 1500) that is not tried.
+        - "evidence": one of 1/4, 1, 4, 16 times the median's gamma or "several", by the evidence less 4 for
+          each vector. Both compare fits on up to 6000 rows.
+        - "auto": "validation" for the sequential solver and a kernel of distances, otherwise "median".
     degree : float, default=3
         Of the kernel "poly".
     coef0 : float, default=1
@@ -74,9 +83,11 @@ or callable, default="rbf"
         columns are computed in blocks, in the precision of X, whenever they are needed. With ``basis="all"``
         a pass then costs N² kernel values, but memory grows only with N. For fewer candidates the matrix is
         held up to half a gigabyte.
-    solver : {"auto", "dqn", "newton"}, default="auto"
-        - "auto": Algorithm 2 with the diagonal of the Hessian while more than 400 vectors are left and the
-          exact posterior (eq. 7) from then on; kernel columns are centred and of unit variance.
+    solver : {"auto", "sequential", "dqn", "newton"}, default="auto"
+        - "auto" and "sequential": the model is built up from nothing. Vectors are added, re-estimated and
+          deleted by their gain in evidence (Tipping & Faul), with the exact posterior (eq. 7) of the few that
+          are in; kernel columns are centred and of unit variance. Beyond 100 000 rows, vectors are chosen on
+          30 000 of them, and weights and precisions fitted on all.
         - "dqn": the paper's DQN-RVM to the letter, Algorithms 1 and 2 with eq. 14 and 15 and its constants.
         - "newton": the classical RVM, Algorithm 2 with the full inverse of eq. 7. N x N memory.
     tol : float, default=1e-3
@@ -84,21 +95,21 @@ or callable, default="rbf"
     max_iter : int, default=100
         Outer iterations (MaxIts).
     init_alpha : float or "auto", default="auto"
-        Precision that the weights start from: 1e-5 for "dqn" and "newton", 1 for the solver "auto".
+        Precision that the weights start from: 1e-5 for "dqn" and "newton"; "sequential" has no use for it.
     alpha_max : float, default=1e6
-        Weights with a larger precision are pruned (ALPHA_MAX).
+        Weights with a larger precision are pruned (ALPHA_MAX); by "dqn" and "newton" alone.
     gamma_floor : float, default=1e-4
         The constant c of eq. 15, in place of 1 - alpha B where that is not positive.
     map_tol : float or "auto", default="auto"
         Norm of the gradient at which the inner solver stops: for "dqn" as it is (epsilon, 1e-1), otherwise
-        relative to the gradient at zero weights (1e-8 for "newton", 1e-6 for "auto").
+        relative to the gradient at zero weights (1e-8 for "newton", 1e-6 for "sequential").
     map_max_iter : int, default=100
         Steps of the inner solver (MaxIts_qn).
     fit_intercept : bool, default=True
         Whether to have an intercept.
     intercept_prior : {"auto", "ard", "flat"}, default="auto"
         "ard": a precision of its own, prunable, as in the paper ("dqn" and "newton" unless told
-        otherwise); "flat": no prior, never pruned ("auto").
+        otherwise); "flat": no prior, never pruned ("sequential").
     multi_class : {"ovo", "ovr"}, default="ovo"
         One-vs-one with pairwise coupling of the probabilities, or one-vs-rest.
     proba : {"mode", "moderated"}, default="mode"
@@ -112,7 +123,8 @@ or callable, default="rbf"
         Each is called once an outer iteration with a :class:`~sparsebayes.Progress`; one that
         returns True stops the fit.
     random_state : int, RandomState instance or None, default=None
-        For the draw of candidates, and of the rows that the median distance is taken over beyond 2000.
+        For the draw of candidates, of the rows that the median distance is taken over beyond 2000, and of
+        those that vectors are chosen on beyond 100 000.
     n_jobs : int, default=None
         Binary problems fitted in parallel. With two classes, threads over blocks of a matrix that is not
         held; None is then all cores. The model is the same, bit for bit, for any number.
@@ -127,8 +139,9 @@ or callable, default="rbf"
         The training rows that are kept, of all binary problems. Not there for kernel="precomputed".
     relevance_ : ndarray of shape (n_vectors,)
         Their indices in the training data; with ``warm_start``, in those of the first fit.
-    gamma_ : float
-        The kernel's gamma; not there for kernels without one.
+    gamma_ : float or ndarray of shape (n_vectors,)
+        The kernel's gamma, one for each vector where there are several widths; not there for kernels without
+        one.
     coef_ : ndarray of shape (n_problems, n_vectors)
         Weights, exactly zero where a problem does not use a vector. One row for two classes, otherwise one a
         pair in the order (0, 1), (0, 2), ..., (1, 2), ... (positive: the second of the pair) or one a class.
@@ -158,6 +171,9 @@ or callable, default="rbf"
     References
     ----------
     M. E. Tipping, "Sparse Bayesian Learning and the Relevance Vector Machine", JMLR 1 (2001).
+
+    M. E. Tipping, A. C. Faul, "Fast Marginal Likelihood Maximisation for Sparse Bayesian Models",
+    AISTATS 2003.
 
     J. Luo, C.-M. Wong, C.-M. Vong, "Complexity-Optimized Sparse Bayesian Learning for Scalable
     Classification Tasks", arXiv 2107.08195.
@@ -291,7 +307,7 @@ or callable, default="rbf"
         if not self._has_gamma:
             return 1.0
         if not isinstance(self.gamma, str):
-            return float(np.ravel(self.gamma)[0])
+            return float(self._given_gammas()[0])
         with np.errstate(over="ignore", divide="ignore"):
             gamma = float(1.0 / np.float64(self._scale_of(X, distinct, weight, rng)))
         if not 0.0 < gamma < np.inf:
@@ -306,7 +322,7 @@ or callable, default="rbf"
         if taken == "auto":
             taken = "validation" if self._is_sequential and self.kernel in kernels.DISTANCES else "median"
         if taken == "validation":
-            return by_validation(gamma, fits.evidence, fits.losses)
+            return by_validation(gamma, fits.evidence, fits.losses, fits.n_held_out)
         if taken == "evidence":
             return by_evidence(gamma, fits.evidence)
         return gamma * np.array(SEVERAL if taken == "several" else (1.0,))
@@ -389,8 +405,10 @@ or callable, default="rbf"
     def _basis(self):
         if self._kernel is None:
             return IdentityBasis(self._training_shape[1], self.relevance_)
-        gammas = None if self._numbers is None else self.gamma_
-        return KernelBasis(self._kernel, self.relevance_vectors_, self.relevance_, gammas, self._numbers)
+        vectors = (self._kernel, self.relevance_vectors_, self.relevance_)
+        if self._numbers is None:
+            return KernelBasis(*vectors)
+        return KernelBasis(*vectors, np.asarray(self.gamma_), self._numbers)
 
     def _keep_basis(self, bases):
         for name in ("relevance_vectors_", "gamma_"):  # of an earlier fit with another kernel
@@ -424,6 +442,10 @@ class _Fits:
         self._candidates = candidates
         self._basis = basis
         self._split = split
+
+    @property
+    def n_held_out(self):
+        return int(np.count_nonzero(self._split.test))
 
     def losses(self, gammas):
         """Of every third row, by models of the others."""

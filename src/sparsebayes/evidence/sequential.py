@@ -5,8 +5,8 @@ weights held fixed, the log evidence as a function of one precision alpha_i is a
 
     l(alpha_i) = 1/2 [log alpha_i - log(alpha_i + s_i) + q_i^2 / (alpha_i + s_i)],     l(inf) = 0
 
-where s_i, the sparsity factor, is what column i has left beside the others, and q_i, the quality factor, is how
-far it lies along what they leave unexplained. It is largest at alpha_i = s_i^2 / (q_i^2 - s_i) where
+where s_i, the sparsity factor, is what column i has left beside the others, and q_i, the quality factor, is
+how far it lies along what they leave unexplained. It is largest at alpha_i = s_i^2 / (q_i^2 - s_i) where
 q_i^2 > s_i, and at infinity, which is to leave the column out, otherwise.
 """
 
@@ -27,27 +27,30 @@ from sparsebayes.map_solvers import MapResult, MapSolver
 from sparsebayes.map_solvers.newton import cholesky
 from sparsebayes.objective import Objective
 
-# Columns have unit variance: below this a single one may move a margin by a hundred, which is no prior at all.
-# Data that can be separated without an error would take it to zero.
+# Columns have unit variance: below this a single one may move a margin by a hundred, which is no prior at
+# all. Data that can be separated without an error would take it to zero.
 MIN_ALPHA = 1e-4
 # Entries of the columns that are scored at a time: 16 MB. With fewer columns the best of them is worse.
 POOL_ENTRIES = 1 << 21
 MIN_POOL = 100
-# Columns are added one by one at first; later so many at once, as a share of the model, each with the gain that
-# the ones before it leave, as long as that is at least so much of the first one's.
+# Columns are added one by one at first; later so many at once, as a share of the model, each with the gain
+# that the ones before it leave, as long as that is at least so much of the first one's.
 ADDED_SHARE = 0.2
 LEAST_GAIN_SHARE = 0.3
 SHORTLIST = 5
 # At most so many of the weakest go at a time: each one that goes is support for those like it.
 DELETED_SHARE = 0.1
-# Steps for which a deleted column may not return, and steps without a better model after which the search ends.
-# The gains are predicted at fixed Hessian weights; what is added for one may be deleted once they are updated.
+# Steps for which a deleted column may not return, and steps without a better model after which the search
+# ends. Gains are predicted at fixed Hessian weights; what is added for one may go once they are updated.
 TABU = 20
 PATIENCE = 15
-# Gains are predicted with a curvature that is too large: a candidate need not show more than this of the price.
+# The gain of a candidate is predicted with a curvature that is too large. It need not show any of the price:
+# whether the model is worth more with it is seen once it is in.
 ADDING_SHARE = 0.0
-# What the evidence must rise by in that many steps.
+# What the evidence must rise by in that many steps, and as a share of the rise before them.
 LEAST_RISE = 0.5
+LEAST_SHARE = 0.005
+SMALLEST = float(np.finfo(np.float64).tiny)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +81,6 @@ class Factors:
         share = covariance / (self.best_alpha[column] + self.s[column])
         s = np.maximum(self.s - share * covariance, SMALLEST)
         return Factors(s, self.q - share * self.q[column])
-
-
-SMALLEST = float(np.finfo(np.float64).tiny)
 
 
 def active_factors(w: Vector, alpha: Vector, inverse_diagonal: Vector) -> Factors:
@@ -128,12 +128,12 @@ class Model:
 class SequentialLoop:
     """Starts with the intercept alone, or where an earlier fit ended, and changes the model step by step.
 
-    ``price`` is the log evidence that a column must bring; the model that is returned has the largest evidence
-    less its price.
+    ``price``, for so many rows, is the log evidence that a column must bring; the model that is returned has
+    the largest evidence less its price.
     """
 
     map_solver: MapSolver
-    price: float = 0.0
+    price: Callable[[float], float] = lambda n_rows: 0.0
     tol: float = 1e-3
     max_iter: int = 100
 
@@ -150,10 +150,11 @@ class SequentialLoop:
         meter = Meter()
         design = Metered(design, meter)
         model = best = _start(alpha, w)
-        search = Search(design, ADDING_SHARE * self.price)
+        price = self.price(float(len(labels) if weight is None else weight.sum()))
+        search = Search(design, ADDING_SHARE * price)
         history: list[Record] = []
-        score = mark = -np.inf
-        best_at, status = 0, FitStatus.MAX_ITER
+        score = mark = first = -np.inf
+        best_at, closing, status = 0, False, FitStatus.MAX_ITER
         for iteration in range(1, self.max_iter + 1):
             watch = Stopwatch(meter)
             # 1. the posterior of the weights
@@ -161,20 +162,21 @@ class SequentialLoop:
             objective = Objective(columns, labels, model.alpha, weight)
             mode = self.map_solver.solve(objective, model.w)
             model = Model(model.active, model.alpha, mode.w)
-            reached = log_evidence(mode, model.alpha) - self.price * model.size
-            if reached > mark + LEAST_RISE:
+            reached = log_evidence(mode, model.alpha) - price * model.size
+            first = reached if iteration == 1 else first
+            if iteration == 1 or reached > mark + max(LEAST_RISE, LEAST_SHARE * (mark - first)):
                 mark, best_at = reached, iteration
             if reached > score:
                 score, best = reached, model
             watch.lap("map")
             # 2. delete what is not worth its price, or else give every column its best precision
-            changed, n_deleted, change = self._revised(model, mode)
+            changed, n_deleted, change = revised(model, mode, price)
             watch.lap("update")
-            # 3. add what is
+            # 3. add what is, until that leads nowhere
             search.forbid(model.active & ~changed.active, iteration)
             settled = n_deleted == 0 and change < self.tol
             n_added = 0
-            if n_deleted == 0 and (settled or not search.exhausted):
+            if not closing and n_deleted == 0 and (settled or not search.exhausted):
                 found, precisions = search.best(objective, mode, changed, iteration)
                 changed, n_added = changed.having(found, precisions), len(found)
             watch.lap("add")
@@ -192,32 +194,34 @@ class SequentialLoop:
             if callback(State(model.w, model.alpha, columns.columns, record)):
                 status = FitStatus.CALLBACK
             elif settled and n_added == 0:
-                status = FitStatus.CONVERGED
-            elif iteration - best_at >= PATIENCE:
-                status = FitStatus.PATH_DONE
+                status = FitStatus.PATH_DONE if closing else FitStatus.CONVERGED
             else:
                 model = changed
+                if not closing and iteration - best_at >= PATIENCE:
+                    # The best model so far is only brought to its own best precisions.
+                    closing, model = True, best
                 continue
             break
         if not best.size:
             status = FitStatus.ALL_PRUNED
         return Fit(best.w, best.alpha, design.take(best.active), history, len(history), status)
 
-    def _revised(self, model: Model, mode: MapResult) -> tuple[Model, int, float]:
-        """The model after deletion or re-estimation, how many are gone, and the largest change of log alpha."""
-        proper = model.alpha > 0.0
-        factors = active_factors(mode.w, model.alpha, mode.curvature.inverse_diagonal())
-        best_alpha = factors.best_alpha
-        # Half the price: a column that has just been worth it is not to go at the first change of the weights.
-        worth = np.where(proper, factors.contribution(best_alpha) - 0.5 * self.price, np.inf)
-        worth[proper & np.isinf(best_alpha)] = -np.inf
-        weakest = np.argsort(worth, kind="stable")[: int(np.ceil(DELETED_SHARE * model.size))]
-        dropped = np.zeros(len(proper), dtype=bool)
-        dropped[weakest[worth[weakest] < 0.0]] = True
-        if dropped.any():
-            return model.without(dropped), int(np.count_nonzero(dropped)), 0.0
-        alpha = np.where(proper, best_alpha, 0.0)
-        return Model(model.active, alpha, model.w), 0, ard.largest_log_change(model.alpha, alpha)
+
+def revised(model: Model, mode: MapResult, price: float) -> tuple[Model, int, float]:
+    """The model after deletion or re-estimation, how many are gone, and the largest change of log alpha."""
+    proper = model.alpha > 0.0
+    factors = active_factors(mode.w, model.alpha, mode.curvature.inverse_diagonal())
+    best_alpha = factors.best_alpha
+    # Half the price: a column that has just been worth it is not to go at the first change of the weights.
+    worth = np.where(proper, factors.contribution(best_alpha) - 0.5 * price, np.inf)
+    worth[proper & np.isinf(best_alpha)] = -np.inf
+    weakest = np.argsort(worth, kind="stable")[: int(np.ceil(DELETED_SHARE * model.size))]
+    dropped = np.zeros(len(proper), dtype=bool)
+    dropped[weakest[worth[weakest] < 0.0]] = True
+    if dropped.any():
+        return model.without(dropped), int(np.count_nonzero(dropped)), 0.0
+    alpha = np.where(proper, best_alpha, 0.0)
+    return Model(model.active, alpha, model.w), 0, ard.largest_log_change(model.alpha, alpha)
 
 
 def _start(alpha: Vector, w: Vector) -> Model:
@@ -228,8 +232,8 @@ def _start(alpha: Vector, w: Vector) -> Model:
 class Search:
     """Looks for columns to add, a pool of them after the other until one is found.
 
-    Candidates are scored with the curvature of the Jaakkola-Jordan bound. That of the loss vanishes at
-    rows which the model is sure of, wrongly too, and a narrow column on such a row would seem to cost nothing.
+    Candidates are scored with the curvature of the Jaakkola-Jordan bound. That of the loss vanishes at rows
+    which the model is sure of, wrongly too: a narrow column on such a row would seem to cost nothing.
     """
 
     def __init__(self, design: Design, price: float) -> None:
@@ -306,14 +310,15 @@ class Scorer:
         keep = np.zeros(len(gain), dtype=bool)
         keep[short] = True
         covariance = pool.take(keep).gram(self.beta) - shared[:, short].T @ shared[:, short]
-        chosen, precisions = [], []
+        chosen: list[int] = []
+        precisions: list[float] = []
         factors, gain = Factors(factors.s[short], factors.q[short]), gain[short]
         while len(chosen) < self._n_wanted:
             best = int(gain.argmax())
             if gain[best] < least:
                 break
             chosen.append(best)
-            precisions.append(factors.best_alpha[best])
+            precisions.append(float(factors.best_alpha[best]))
             factors = factors.given(best, covariance[:, best])
             gain = factors.contribution(factors.best_alpha) - self._price
             gain[chosen] = -np.inf
