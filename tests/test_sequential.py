@@ -1,4 +1,4 @@
-"""The sequential solver: its gains against the exact evidence, its end point, and what the kernel makes of it."""
+"""The sequential solver: its gains against the exact evidence, where it ends, and the widths of kernels."""
 
 from __future__ import annotations
 

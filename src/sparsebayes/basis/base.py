@@ -70,10 +70,10 @@ def as_matrix(basis: Basis, X: Any, limit: HoldLimit | None, threads: int | None
     """
     evaluation = Evaluation(basis, X)
     n_rows, n_functions = evaluation.shape
-    if limit is None or n_rows * n_functions <= IN_ONE_GO:
+    if limit is None:
         return basis.transform(X)
     if limit.allows(evaluation.shape):
-        return _in_blocks(evaluation)
+        return basis.transform(X) if n_rows * n_functions <= IN_ONE_GO else _in_blocks(evaluation)
     workers = Threads(automatic_count(n_rows * n_functions) if threads is None else threads)
     return ComputedDesign(evaluation, workers, limit)
 
