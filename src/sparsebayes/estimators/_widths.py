@@ -39,11 +39,11 @@ class Losses(NamedTuple):
         return float(self.weight @ self.values)
 
     def better_than(self, other: Losses) -> bool:
-        """By more than a standard error of the difference."""
+        """By more than two standard errors of the difference."""
         difference = other.values - self.values
         mean = float(self.weight @ difference) / float(self.weight.sum())
         error = float(np.sqrt(self.weight @ np.square(difference - mean)))
-        return other.total - self.total > error
+        return other.total - self.total > 2.0 * error
 
 
 def by_validation(

@@ -35,7 +35,7 @@ WITH_GAMMA = set(kernels.NAMES) - {"linear", "cosine"}
 DEFAULT_CANDIDATES = 1000
 GAMMAS = {"auto", "median", "scale", "several", "validation", "evidence"}
 # Of the sequential solver: with more rows than this, vectors are chosen on so many of them.
-CHOICE_ON_A_PART_BEYOND = 100_000
+CHOICE_ON_A_PART_BEYOND = 50_000
 ROWS_OF_THE_PART = 30_000
 
 
@@ -64,7 +64,7 @@ default="auto"
         - A sequence: every candidate row at each of these widths, in one basis; a row may then be kept at
           more than one. "several": 1, 4 and 16 times the median's gamma.
         - "validation": a quarter of the median's gamma or all of it, whichever has the larger evidence; or
-          "several", where that is better, by more than a standard error, on every third row, held out. On
+          "several", where that is better, by more than two standard errors, on every third row, held out. On
           few rows (under about 1500) that is not tried.
         - "evidence": one of 1/4, 1, 4, 16 times the median's gamma or "several", by the evidence less 4 for
           each vector. Both compare fits on up to 6000 rows.
@@ -86,7 +86,7 @@ default="auto"
     solver : {"auto", "sequential", "dqn", "newton"}, default="auto"
         - "auto" and "sequential": the model is built up from nothing. Vectors are added, re-estimated and
           deleted by their gain in evidence (Tipping & Faul), with the exact posterior (eq. 7) of the few that
-          are in; kernel columns are centred and of unit variance. Beyond 100 000 rows, vectors are chosen on
+          are in; kernel columns are centred and of unit variance. Beyond 50 000 rows, vectors are chosen on
           30 000 of them, and weights and precisions fitted on all.
         - "dqn": the paper's DQN-RVM to the letter, Algorithms 1 and 2 with eq. 14 and 15 and its constants.
         - "newton": the classical RVM, Algorithm 2 with the full inverse of eq. 7. N x N memory.
@@ -124,7 +124,7 @@ default="auto"
         returns True stops the fit.
     random_state : int, RandomState instance or None, default=None
         For the draw of candidates, of the rows that the median distance is taken over beyond 2000, and of
-        those that vectors are chosen on beyond 100 000.
+        those that vectors are chosen on beyond 50 000.
     n_jobs : int, default=None
         Binary problems fitted in parallel. With two classes, threads over blocks of a matrix that is not
         held; None is then all cores. The model is the same, bit for bit, for any number.

@@ -158,7 +158,7 @@ class SequentialLoop:
         for iteration in range(1, self.max_iter + 1):
             watch = Stopwatch(meter)
             # 1. the posterior of the weights
-            columns = design.take(model.active)
+            columns = _taken(design, model.active)
             objective = Objective(columns, labels, model.alpha, weight)
             mode = self.map_solver.solve(objective, model.w)
             model = Model(model.active, model.alpha, mode.w)
@@ -204,7 +204,7 @@ class SequentialLoop:
             break
         if not best.size:
             status = FitStatus.ALL_PRUNED
-        return Fit(best.w, best.alpha, design.take(best.active), history, len(history), status)
+        return Fit(best.w, best.alpha, _taken(design, best.active), history, len(history), status)
 
 
 def revised(model: Model, mode: MapResult, price: float) -> tuple[Model, int, float]:
@@ -222,6 +222,11 @@ def revised(model: Model, mode: MapResult, price: float) -> tuple[Model, int, fl
         return model.without(dropped), int(np.count_nonzero(dropped)), 0.0
     alpha = np.where(proper, best_alpha, 0.0)
     return Model(model.active, alpha, model.w), 0, ard.largest_log_change(model.alpha, alpha)
+
+
+def _taken(design: Design, active: Mask) -> Design:
+    # Where all columns are in, as in a fit that goes on from vectors chosen before, they are not copied.
+    return design if active.all() else design.take(active)
 
 
 def _start(alpha: Vector, w: Vector) -> Model:
