@@ -195,6 +195,9 @@ class SequentialLoop:
                 status = FitStatus.CALLBACK
             elif settled and n_added == 0:
                 status = FitStatus.PATH_DONE if closing else FitStatus.CONVERGED
+            elif iteration - best_at >= 2 * PATIENCE:
+                # Precisions may drift for ever, at no gain, where data can be separated without an error.
+                status = FitStatus.PATH_DONE
             else:
                 model = changed
                 if not closing and iteration - best_at >= PATIENCE:
