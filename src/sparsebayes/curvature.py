@@ -39,6 +39,17 @@ class CholeskyCurvature:
         inverse, _ = lapack.dtrtri(self._upper)
         return np.asarray(np.square(np.triu(inverse)).sum(axis=1))
 
+    def log_determinant(self) -> float:
+        """Of the Hessian."""
+        return 2.0 * float(np.log(np.diagonal(self._upper)).sum())
+
+    def whitened(self, columns: Matrix) -> Matrix:
+        """U^-T c for each column c, so that squares of lengths are c^T Sigma c."""
+        if not len(self._upper):
+            return columns
+        out, _ = lapack.dtrtrs(self._upper, columns, trans=1)
+        return np.asarray(out)
+
     def covariance(self) -> Matrix:
         """Sigma itself."""
         if not len(self._upper):
@@ -50,5 +61,4 @@ class CholeskyCurvature:
         """x^T Sigma x for each row x: the posterior variance of its margin."""
         if not len(self._upper):
             return np.zeros(len(rows))
-        whitened, _ = lapack.dtrtrs(self._upper, rows.T, trans=1)
-        return np.asarray(np.square(whitened).sum(axis=0))
+        return np.asarray(np.square(self.whitened(rows.T)).sum(axis=0))

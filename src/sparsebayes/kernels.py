@@ -155,7 +155,7 @@ class Kernel:
     """A named kernel with its numbers; an instance is called with two matrices of rows."""
 
     name: str
-    gamma: float = 1.0
+    gamma: float | Vector = 1.0  # a vector: one for each row of B
     degree: float = 3
     coef0: float = 1.0
 
@@ -164,7 +164,7 @@ class Kernel:
         dtype = A.dtype
         if self.name in DISTANCES:
             exponents = DISTANCES[self.name](A, B)
-            exponents *= -self.gamma
+            exponents *= np.negative(self.gamma)
             values: AnyArray = exponents.astype(dtype, copy=False)
             return np.exp(values, out=values)
         A, B = _double(A), _double(B)

@@ -59,6 +59,11 @@ class DesignContract:
         h = rng.random(X.shape[0])
         self.close(design.sq_rmatvec(h), (X * X).T @ h)
 
+    def test_rmatmat(self, rng):
+        design, X = self.both()
+        R = rng.normal(size=(X.shape[0], 3))
+        self.close(design.rmatmat(R), X.T @ R)
+
     def test_gram(self, rng):
         design, X = self.both()
         h = rng.random(X.shape[0])

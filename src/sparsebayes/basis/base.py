@@ -9,10 +9,12 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from sparsebayes._typing import AnyArray, IntVector
-from sparsebayes.design import ComputedDesign, HoldLimit, Threads, automatic_count
+from sparsebayes.design import ComputedDesign, HoldLimit, Threads, automatic_count, row_slices
 
 # Entries of a matrix with a bounded number of columns that is held in memory: half a gigabyte.
 MAX_HELD = 1 << 26
+# Entries of one that is computed in one go: 32 MB.
+IN_ONE_GO = 1 << 22
 
 
 class Basis(Protocol):
@@ -20,6 +22,10 @@ class Basis(Protocol):
 
     @property
     def numbers(self) -> IntVector:
+        """A number of its own for each function: the same in every basis that has it."""
+
+    @property
+    def names(self) -> IntVector:
         """What the user knows each function by: a feature, a training row, a hidden node."""
 
     def transform(self, X: Any) -> Any:
@@ -64,7 +70,17 @@ def as_matrix(basis: Basis, X: Any, limit: HoldLimit | None, threads: int | None
     """
     evaluation = Evaluation(basis, X)
     n_rows, n_functions = evaluation.shape
-    if limit is None or limit.allows(evaluation.shape):
+    if limit is None:
         return basis.transform(X)
+    if limit.allows(evaluation.shape):
+        return basis.transform(X) if n_rows * n_functions <= IN_ONE_GO else _in_blocks(evaluation)
     workers = Threads(automatic_count(n_rows * n_functions) if threads is None else threads)
     return ComputedDesign(evaluation, workers, limit)
+
+
+def _in_blocks(evaluation: Evaluation) -> AnyArray:
+    """All entries, a few rows at a time: what a kernel needs on the way is as large as its values."""
+    array = np.empty(evaluation.shape, dtype=evaluation.dtype)
+    for rows in row_slices(evaluation.shape):
+        array[rows] = evaluation.rows(rows)
+    return array

@@ -74,6 +74,10 @@ class HiddenBasis:
         weights /= peak
         return replace(self, weights=weights, biases=biases)
 
+    @property
+    def names(self) -> IntVector:
+        return self.numbers
+
     def transform(self, X: Any) -> AnyArray:
         with np.errstate(over="ignore", invalid="ignore"):
             # In double precision: weights and biases of a layer that is fitted to the data may cancel.

@@ -20,6 +20,10 @@ class IdentityBasis:
     def numbers(self) -> IntVector:
         return np.arange(self.n_columns) if self.columns is None else self.columns
 
+    @property
+    def names(self) -> IntVector:
+        return self.numbers
+
     def transform(self, X: Any) -> Any:
         if self.columns is None:
             return X

@@ -3,36 +3,63 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 
-from sparsebayes._typing import AnyArray, IntVector
+from sparsebayes._typing import AnyArray, IntVector, Vector
 from sparsebayes.basis.base import first_of_each
-from sparsebayes.kernels import KernelFunction
+from sparsebayes.kernels import Kernel, KernelFunction
 
 
 @dataclass(frozen=True, slots=True)
 class KernelBasis:
-    """phi_k(x) = K(x, v_k)."""
+    """phi_k(x) = K(x, v_k), or, where there are ``gammas``, K of the width gamma_k."""
 
     kernel: KernelFunction
     vectors: Any  # an array or a CSR matrix
-    numbers: IntVector  # the vectors' rows in the training data
+    names: IntVector  # the vectors' rows in the training data
+    gammas: Vector | None = None  # None where all vectors have the kernel's own
+    keys: IntVector | None = None  # what a vector at a width is known by; None: its name
+
+    @classmethod
+    def of_widths(
+        cls, kernel: Kernel, vectors: Any, names: IntVector, gammas: Vector, n_rows: int
+    ) -> KernelBasis:
+        """Every vector at every width; of ``n_rows`` rows of training data."""
+        if len(gammas) == 1:
+            return cls(replace(kernel, gamma=float(gammas[0])), vectors, names)
+        keys = np.concatenate([names + k * n_rows for k in range(len(gammas))])
+        repeated = np.tile(names, len(gammas))
+        order = np.tile(np.arange(len(names)), len(gammas))
+        return cls(kernel, vectors[order], repeated, np.repeat(gammas, len(names)), keys)
 
     @classmethod
     def merged(cls, bases: Sequence[Self]) -> Self:
-        """The vectors of several bases, each once."""
+        """The functions of several bases, each once."""
         first = first_of_each(bases)
         stack = sp.vstack if sp.issparse(bases[0].vectors) else np.vstack
         vectors = stack([basis.vectors for basis in bases])
-        numbers = np.concatenate([basis.numbers for basis in bases])
-        return cls(bases[0].kernel, vectors, numbers).kept(first)
+        names = np.concatenate([basis.names for basis in bases])
+        gammas = keys = None
+        if bases[0].gammas is not None:
+            gammas = np.concatenate([basis.gammas for basis in bases if basis.gammas is not None])
+            keys = np.concatenate([basis.numbers for basis in bases])
+        return cls(bases[0].kernel, vectors, names, gammas, keys).kept(first)
+
+    @property
+    def numbers(self) -> IntVector:
+        return self.names if self.keys is None else self.keys
 
     def transform(self, X: Any) -> AnyArray:
-        return self.kernel(X, self.vectors)
+        if self.gammas is None:
+            return self.kernel(X, self.vectors)
+        assert isinstance(self.kernel, Kernel)
+        return replace(self.kernel, gamma=self.gammas)(X, self.vectors)
 
     def kept(self, active: IntVector) -> Self:
-        return type(self)(self.kernel, self.vectors[active], self.numbers[active])
+        gammas = None if self.gammas is None else self.gammas[active]
+        keys = None if self.keys is None else self.keys[active]
+        return type(self)(self.kernel, self.vectors[active], self.names[active], gammas, keys)

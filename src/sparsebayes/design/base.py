@@ -45,6 +45,9 @@ class Design(Protocol):
     def sq_rmatvec(self, h: Vector) -> Vector:
         """(X * X)^T h, the diagonal of X^T diag(h) X."""
 
+    def rmatmat(self, R: Matrix) -> Matrix:
+        """X^T R for an R of few columns."""
+
     def gram(self, h: Vector) -> Matrix:
         """X^T diag(h) X, an M x M matrix: only for designs with few columns."""
 

@@ -92,25 +92,28 @@ class ComputedDesign:
         return out
 
     def rmatvec(self, r: Vector, out: Vector | None = None) -> Vector:
-        total = self._sum(lambda block, rows: block.T @ r[rows])
+        total = self._sum(lambda block, rows: block.T @ r[rows], ())
         if out is None:
             return total
         out[:] = total
         return out
 
     def sq_rmatvec(self, h: Vector) -> Vector:
-        return self._sum(lambda block, rows: np.square(block, out=block).T @ h[rows])
+        return self._sum(lambda block, rows: np.square(block, out=block).T @ h[rows], ())
 
-    def _sum(self, product: Callable[[Matrix, slice], Vector]) -> Vector:
-        """A vector over columns: the sum of the bands' parts, in their order."""
+    def rmatmat(self, R: Matrix) -> Matrix:
+        return self._sum(lambda block, rows: block.T @ R[rows], R.shape[1:])
 
-        def part(band: slice) -> Vector:
-            out = np.zeros(self.shape[1])
+    def _sum(self, product: Callable[[Matrix, slice], AnyArray], shape: tuple[int, ...]) -> AnyArray:
+        """An array of this ``shape`` for each column: the sum of the bands' parts, in their order."""
+
+        def part(band: slice) -> AnyArray:
+            out = np.zeros((self.shape[1], *shape))
             for rows, columns, block in self._blocks(band):
                 out[columns] += product(block, rows)
             return out
 
-        total = np.zeros(self.shape[1])
+        total = np.zeros((self.shape[1], *shape))
         for each in self._threads.map(part, self._bands):
             total += each
         return total

@@ -57,6 +57,12 @@ class DenseDesign:
             out += np.square(block).T @ h[rows]
         return out
 
+    def rmatmat(self, R: Matrix) -> Matrix:
+        out = np.zeros((self.shape[1], R.shape[1]))
+        for rows, block in self.row_blocks():
+            out += block.T @ R[rows]
+        return out
+
     def gram(self, h: Vector) -> Matrix:
         out = np.zeros((self.shape[1], self.shape[1]))
         for rows, block in self.row_blocks():

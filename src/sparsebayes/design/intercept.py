@@ -40,6 +40,9 @@ class WithIntercept:
     def sq_rmatvec(self, h: Vector) -> Vector:
         return np.append(self._inner.sq_rmatvec(h), h.sum())
 
+    def rmatmat(self, R: Matrix) -> Matrix:
+        return np.vstack([self._inner.rmatmat(R), R.sum(axis=0)])
+
     def gram(self, h: Vector) -> Matrix:
         border = self._inner.rmatvec(h)
         return np.block([[self._inner.gram(h), border[:, None]], [border, h.sum()]])

@@ -52,6 +52,9 @@ class Metered:
     def sq_rmatvec(self, h: Vector) -> Vector:
         return self._meter.run("sq_rmatvec", self._inner.sq_rmatvec, h)
 
+    def rmatmat(self, R: Matrix) -> Matrix:
+        return self._meter.run("rmatmat", self._inner.rmatmat, R)
+
     def gram(self, h: Vector) -> Matrix:
         return self._meter.run("gram", self._inner.gram, h)
 

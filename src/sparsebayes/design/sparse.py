@@ -95,6 +95,12 @@ class SparseDesign:
             self._threads.map(fill, tile.runs, tile.transposed)
         return target
 
+    def rmatmat(self, R: Matrix) -> Matrix:
+        out = np.zeros((self.shape[1], R.shape[1]))
+        for tile in self._tiles:
+            out += tile.as_csr().T @ R[tile.rows]
+        return out
+
     def gram(self, h: Vector) -> Matrix:
         out = np.zeros((self.shape[1], self.shape[1]))
         for tile in self._tiles:

@@ -91,7 +91,7 @@ class Progress:
     @property
     def features(self) -> IntVector:
         """What is still in the model: indices of features, training rows or hidden nodes."""
-        return self._basis.numbers[self._start.columns]
+        return self._basis.names[self._start.columns]
 
     @property
     def coef(self) -> Vector:

@@ -23,12 +23,14 @@ class SBLClassifier(SparseBayesClassifier):
 
     Parameters
     ----------
-    solver : {"auto", "elimination", "dqn", "newton"}, default="auto"
+    solver : {"auto", "elimination", "sequential", "dqn", "newton"}, default="auto"
         - "auto": what suits features best, which is "elimination".
         - "elimination": ours. One prior scale for all weights, learned from the leave-one-out loss; then
           the weights with the least evidence (q²/s) are dropped step by step down to none, and one point of
           this path is taken (see ``select``); the others stay at hand (see :meth:`at`). The diagonal of the
           Hessian while more than 400 weights are left, the exact posterior (eq. 7) from then on.
+        - "sequential": built up from nothing; weights are added, re-estimated and deleted by their gain in
+          evidence (Tipping & Faul), with the exact posterior of the few that are in. For few columns.
         - "dqn": the paper's DQN-SBL to the letter, Algorithms 1 and 2 with eq. 14 and 15 and its constants.
           O(M) memory beyond the data at any number of features M.
         - "newton": classical SBL, Algorithm 2 with the full inverse of eq. 7. M x M memory.

@@ -30,9 +30,11 @@ class SBELMClassifier(SparseBayesClassifier):
         Hidden weights and biases are uniform in [-1, 1], times this factor. "auto": as they are for "dqn" and
         "newton", as in the paper, which expects features scaled to [-1, 1]; for the solver "auto" the layer
         sees X less its mean and over its spread, so that a common factor of X, or a shift, changes nothing.
-    solver : {"auto", "dqn", "newton"}, default="auto"
+    solver : {"auto", "sequential", "dqn", "newton"}, default="auto"
         - "auto": ours, as in :class:`~sparsebayes.SBLClassifier`: one learned prior scale, the nodes with the
           least evidence dropped step by step, and the point of this path with the least leave-one-out loss.
+        - "sequential": built up from nothing; nodes are added, re-estimated and deleted by their gain in
+          evidence (Tipping & Faul), with the exact posterior of the few that are in. For few columns.
         - "dqn": the paper's DQN-SBELM to the letter, Algorithms 1 and 2 with eq. 14 and 15 and its constants.
         - "newton": the classical SBELM, Algorithm 2 with the full inverse of eq. 7.
     tol : float, default=1e-3

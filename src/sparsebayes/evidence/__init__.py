@@ -3,5 +3,15 @@
 from sparsebayes.evidence.elimination import EliminationLoop, Stage
 from sparsebayes.evidence.fit import Fit, FitStatus, Record, State
 from sparsebayes.evidence.joint import JointLoop
+from sparsebayes.evidence.sequential import SequentialLoop
 
-__all__ = ["EliminationLoop", "Fit", "FitStatus", "JointLoop", "Record", "Stage", "State"]
+__all__ = [
+    "EliminationLoop",
+    "Fit",
+    "FitStatus",
+    "JointLoop",
+    "Record",
+    "SequentialLoop",
+    "Stage",
+    "State",
+]

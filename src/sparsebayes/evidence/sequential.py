@@ -1,0 +1,333 @@
+"""Sequential sparse Bayesian learning: the model is built up, a few basis functions at a time.
+
+Tipping & Faul (2003), "Fast marginal likelihood maximisation for sparse Bayesian models". With the Hessian's
+weights held fixed, the log evidence as a function of one precision alpha_i is a constant plus::
+
+    l(alpha_i) = 1/2 [log alpha_i - log(alpha_i + s_i) + q_i^2 / (alpha_i + s_i)],     l(inf) = 0
+
+where s_i, the sparsity factor, is what column i has left beside the others, and q_i, the quality factor, is
+how far it lies along what they leave unexplained. It is largest at alpha_i = s_i^2 / (q_i^2 - s_i) where
+q_i^2 > s_i, and at infinity, which is to leave the column out, otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparsebayes import ard, link
+from sparsebayes._typing import IntVector, Mask, Matrix, Vector
+from sparsebayes.curvature import CholeskyCurvature
+from sparsebayes.design import Design, Meter, Metered
+from sparsebayes.evidence.fit import Fit, FitStatus, Record, State
+from sparsebayes.evidence.recording import Stopwatch, make_record
+from sparsebayes.map_solvers import MapResult, MapSolver
+from sparsebayes.map_solvers.newton import cholesky
+from sparsebayes.objective import Objective
+
+# Columns have unit variance: below this a single one may move a margin by a hundred, which is no prior at
+# all. Data that can be separated without an error would take it to zero.
+MIN_ALPHA = 1e-4
+# Entries of the columns that are scored at a time: 16 MB. With fewer columns the best of them is worse.
+POOL_ENTRIES = 1 << 21
+MIN_POOL = 100
+# Columns are added one by one at first; later so many at once, as a share of the model, each with the gain
+# that the ones before it leave, as long as that is at least so much of the first one's.
+ADDED_SHARE = 0.2
+LEAST_GAIN_SHARE = 0.3
+SHORTLIST = 5
+# At most so many of the weakest go at a time: each one that goes is support for those like it.
+DELETED_SHARE = 0.1
+# Steps for which a deleted column may not return, and steps without a better model after which the search
+# ends. Gains are predicted at fixed Hessian weights; what is added for one may go once they are updated.
+TABU = 20
+PATIENCE = 15
+# The gain of a candidate is predicted with a curvature that is too large. It need not show any of the price:
+# whether the model is worth more with it is seen once it is in.
+ADDING_SHARE = 0.0
+# What the evidence must rise by in that many steps, and as a share of the rise before them.
+LEAST_RISE = 0.5
+LEAST_SHARE = 0.005
+SMALLEST = float(np.finfo(np.float64).tiny)
+
+
+@dataclass(frozen=True, slots=True)
+class Factors:
+    """Sparsity and quality of some columns."""
+
+    s: Vector
+    q: Vector
+
+    @property
+    def best_alpha(self) -> Vector:
+        """Where the evidence is largest; infinite where it wants no such column."""
+        surplus = np.square(self.q) - self.s
+        with np.errstate(divide="ignore", over="ignore"):
+            alpha = np.square(self.s) / surplus
+        return np.where(surplus > 0.0, np.maximum(alpha, MIN_ALPHA), np.inf)
+
+    def contribution(self, alpha: Vector) -> Vector:
+        """l(alpha): by how much the log evidence is larger than without the column."""
+        with np.errstate(invalid="ignore"):
+            logarithm = np.log1p(self.s / alpha)
+            return 0.5 * np.where(alpha < np.inf, np.square(self.q) / (alpha + self.s) - logarithm, 0.0)
+
+    def given(self, column: int, covariance: Vector) -> Factors:
+        """The factors once ``column`` is in the model at its best alpha; ``covariance`` is what each column
+        shares with it beside the model.
+        """
+        share = covariance / (self.best_alpha[column] + self.s[column])
+        s = np.maximum(self.s - share * covariance, SMALLEST)
+        return Factors(s, self.q - share * self.q[column])
+
+
+def active_factors(w: Vector, alpha: Vector, inverse_diagonal: Vector) -> Factors:
+    """Of the columns of the model: as if each were the one to be added to the others."""
+    return Factors(np.maximum(1.0 / inverse_diagonal - alpha, SMALLEST), w / inverse_diagonal)
+
+
+def log_evidence(mode: MapResult, alpha: Vector) -> float:
+    """Laplace's approximation, but for a constant where a prior is flat."""
+    assert isinstance(mode.curvature, CholeskyCurvature)
+    logarithms = float(np.log(alpha[alpha > 0.0]).sum())
+    return 0.5 * (logarithms - mode.curvature.log_determinant()) - mode.value
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """Which columns are in, and their precisions and weights in the design's order."""
+
+    active: Mask
+    alpha: Vector
+    w: Vector
+
+    @property
+    def size(self) -> int:
+        """Columns that are paid for: a flat prior is free."""
+        return int(np.count_nonzero(self.alpha))
+
+    def without(self, dropped: Mask) -> Model:
+        active = self.active.copy()
+        active[np.flatnonzero(active)[dropped]] = False
+        return Model(active, self.alpha[~dropped], self.w[~dropped])
+
+    def having(self, columns: IntVector, alpha: Vector) -> Model:
+        """With more columns, at these precisions and weights of zero."""
+        everything = np.full(len(self.active), np.inf), np.zeros(len(self.active))
+        for values, known in zip(everything, (self.alpha, self.w), strict=True):
+            values[self.active] = known
+        everything[0][columns] = alpha
+        active = self.active.copy()
+        active[columns] = True
+        return Model(active, everything[0][active], everything[1][active])
+
+
+@dataclass(frozen=True, slots=True)
+class SequentialLoop:
+    """Starts with the intercept alone, or where an earlier fit ended, and changes the model step by step.
+
+    ``price``, for so many rows, is the log evidence that a column must bring; the model that is returned has
+    the largest evidence less its price.
+    """
+
+    map_solver: MapSolver
+    price: Callable[[float], float] = lambda n_rows: 0.0
+    tol: float = 1e-3
+    max_iter: int = 100
+
+    def run(
+        self,
+        design: Design,
+        labels: Vector,
+        alpha: Vector,
+        w: Vector,
+        weight: Vector | None = None,
+        callback: Callable[[State], bool] = lambda state: False,
+    ) -> Fit:
+        """From ``w`` and ``alpha`` where there are weights, otherwise from the columns with a flat prior."""
+        meter = Meter()
+        design = Metered(design, meter)
+        model = best = _start(alpha, w)
+        price = self.price(float(len(labels) if weight is None else weight.sum()))
+        search = Search(design, ADDING_SHARE * price)
+        history: list[Record] = []
+        score = mark = first = -np.inf
+        best_at, closing, status = 0, False, FitStatus.MAX_ITER
+        for iteration in range(1, self.max_iter + 1):
+            watch = Stopwatch(meter)
+            # 1. the posterior of the weights
+            columns = _taken(design, model.active)
+            objective = Objective(columns, labels, model.alpha, weight)
+            mode = self.map_solver.solve(objective, model.w)
+            model = Model(model.active, model.alpha, mode.w)
+            reached = log_evidence(mode, model.alpha) - price * model.size
+            first = reached if iteration == 1 else first
+            if iteration == 1 or reached > mark + max(LEAST_RISE, LEAST_SHARE * (mark - first)):
+                mark, best_at = reached, iteration
+            if reached > score:
+                score, best = reached, model
+            watch.lap("map")
+            # 2. delete what is not worth its price, or else give every column its best precision
+            changed, n_deleted, change = revised(model, mode, price)
+            watch.lap("update")
+            # 3. add what is, until that leads nowhere
+            search.forbid(model.active & ~changed.active, iteration)
+            settled = n_deleted == 0 and change < self.tol
+            n_added = 0
+            if not closing and n_deleted == 0 and (settled or not search.exhausted):
+                found, precisions = search.best(objective, mode, changed, iteration)
+                changed, n_added = changed.having(found, precisions), len(found)
+            watch.lap("add")
+            record = make_record(
+                iteration,
+                self.map_solver,
+                mode,
+                watch,
+                n_active=len(mode.w),
+                log_alpha_change=change,
+                criterion=-reached,
+            )
+            history.append(record)
+            # 4. stop test
+            if callback(State(model.w, model.alpha, columns.columns, record)):
+                status = FitStatus.CALLBACK
+            elif settled and n_added == 0:
+                status = FitStatus.PATH_DONE if closing else FitStatus.CONVERGED
+            elif iteration - best_at >= 2 * PATIENCE:
+                # Precisions may drift for ever, at no gain, where data can be separated without an error.
+                status = FitStatus.PATH_DONE
+            else:
+                model = changed
+                if not closing and iteration - best_at >= PATIENCE:
+                    # The best model so far is only brought to its own best precisions.
+                    closing, model = True, best
+                continue
+            break
+        if not best.size:
+            status = FitStatus.ALL_PRUNED
+        return Fit(best.w, best.alpha, _taken(design, best.active), history, len(history), status)
+
+
+def revised(model: Model, mode: MapResult, price: float) -> tuple[Model, int, float]:
+    """The model after deletion or re-estimation, how many are gone, and the largest change of log alpha."""
+    proper = model.alpha > 0.0
+    factors = active_factors(mode.w, model.alpha, mode.curvature.inverse_diagonal())
+    best_alpha = factors.best_alpha
+    # Half the price: a column that has just been worth it is not to go at the first change of the weights.
+    worth = np.where(proper, factors.contribution(best_alpha) - 0.5 * price, np.inf)
+    worth[proper & np.isinf(best_alpha)] = -np.inf
+    weakest = np.argsort(worth, kind="stable")[: int(np.ceil(DELETED_SHARE * model.size))]
+    dropped = np.zeros(len(proper), dtype=bool)
+    dropped[weakest[worth[weakest] < 0.0]] = True
+    if dropped.any():
+        return model.without(dropped), int(np.count_nonzero(dropped)), 0.0
+    alpha = np.where(proper, best_alpha, 0.0)
+    return Model(model.active, alpha, model.w), 0, ard.largest_log_change(model.alpha, alpha)
+
+
+def _taken(design: Design, active: Mask) -> Design:
+    # Where all columns are in, as in a fit that goes on from vectors chosen before, they are not copied.
+    return design if active.all() else design.take(active)
+
+
+def _start(alpha: Vector, w: Vector) -> Model:
+    active = np.ones(len(w), dtype=bool) if w[alpha > 0.0].any() else alpha == 0.0
+    return Model(active, alpha[active], w[active])
+
+
+class Search:
+    """Looks for columns to add, a pool of them after the other until one is found.
+
+    Candidates are scored with the curvature of the Jaakkola-Jordan bound. That of the loss vanishes at rows
+    which the model is sure of, wrongly too: a narrow column on such a row would seem to cost nothing.
+    """
+
+    def __init__(self, design: Design, price: float) -> None:
+        n_rows, n_columns = design.shape
+        self._design = design
+        self._price = price
+        self._forbidden_until = np.zeros(n_columns, dtype=np.intp)
+        self._n_pools = max(-(-n_columns // max(POOL_ENTRIES // max(n_rows, 1), MIN_POOL)), 1)
+        self._next = 0
+        self.exhausted = False
+        """The last search found nothing."""
+
+    def forbid(self, columns: Mask, iteration: int) -> None:
+        self._forbidden_until[columns] = iteration + TABU
+
+    def best(
+        self, objective: Objective, mode: MapResult, model: Model, iteration: int
+    ) -> tuple[IntVector, Vector]:
+        """Positions and precisions of the columns to add; none where no column is worth its price."""
+        scorer = Scorer(objective, mode, self._price, 1 + int(ADDED_SHARE * model.size))
+        for pool in self._pools(~model.active & (self._forbidden_until <= iteration)):
+            found, alpha = scorer.choose(self._design.take(pool))
+            if len(found):
+                self.exhausted = False
+                return np.flatnonzero(pool)[found], alpha
+        self.exhausted = True
+        return np.empty(0, dtype=np.intp), np.empty(0)
+
+    def _pools(self, eligible: Mask) -> Iterator[Mask]:
+        """Every so-manieth column, so that each pool is a cross-section; the next one first."""
+        for _ in range(self._n_pools):
+            pool = np.zeros_like(eligible)
+            pool[self._next :: self._n_pools] = eligible[self._next :: self._n_pools]
+            self._next = (self._next + 1) % self._n_pools
+            if pool.any():
+                yield pool
+
+
+class Scorer:
+    """The factors of columns outside a model, at fixed Hessian weights."""
+
+    def __init__(self, objective: Objective, mode: MapResult, price: float, n_wanted: int) -> None:
+        self.beta = link.bound_curvature(mode.margins)
+        if objective.weight is not None:
+            self.beta *= objective.weight
+        hessian = objective.design.gram(self.beta)
+        hessian[np.diag_indices_from(hessian)] += objective.alpha
+        self._curvature = CholeskyCurvature(cholesky(hessian))
+        _, residual = objective.loss(mode.margins)
+        weighted = [self.beta[rows, None] * block for rows, block in objective.design.row_blocks()]
+        # One pass for both products.
+        self._right = np.column_stack([-residual, np.vstack(weighted)])
+        self._price = price
+        self._n_wanted = n_wanted
+
+    def factors(self, pool: Design) -> tuple[Factors, Matrix]:
+        """And the columns' products with those of the model, whitened: the squares are what they share."""
+        products = pool.rmatmat(self._right)
+        shared = self._curvature.whitened(np.asfortranarray(products[:, 1:].T))
+        energy = pool.sq_rmatvec(self.beta)
+        # Rounding may leave a column that the model spans with a little of either sign.
+        s = np.maximum(energy - np.square(shared).sum(axis=0), 1e-10 * energy + SMALLEST)
+        return Factors(s, products[:, 0]), shared
+
+    def choose(self, pool: Design) -> tuple[IntVector, Vector]:
+        """The best column, then the best beside it, and so on: positions and precisions."""
+        factors, shared = self.factors(pool)
+        gain = factors.contribution(factors.best_alpha) - self._price
+        least = max(LEAST_GAIN_SHARE * float(gain.max()), SMALLEST)
+        short = np.argsort(-gain, kind="stable")[: SHORTLIST * self._n_wanted]
+        short = np.sort(short[gain[short] >= least])
+        if not len(short):
+            return short, np.empty(0)
+        keep = np.zeros(len(gain), dtype=bool)
+        keep[short] = True
+        covariance = pool.take(keep).gram(self.beta) - shared[:, short].T @ shared[:, short]
+        chosen: list[int] = []
+        precisions: list[float] = []
+        factors, gain = Factors(factors.s[short], factors.q[short]), gain[short]
+        while len(chosen) < self._n_wanted:
+            best = int(gain.argmax())
+            if gain[best] < least:
+                break
+            chosen.append(best)
+            precisions.append(float(factors.best_alpha[best]))
+            factors = factors.given(best, covariance[:, best])
+            gain = factors.contribution(factors.best_alpha) - self._price
+            gain[chosen] = -np.inf
+        return short[chosen], np.array(precisions)
