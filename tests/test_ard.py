@@ -77,16 +77,3 @@ def test_support_is_that_of_the_marginal_likelihood():
 def test_support_of_a_flat_prior_is_infinite_and_of_an_unmeasured_weight_zero():
     support = ard.support(np.array([1.0, 0.0]), np.array([0.0, 2.0]), np.array([1.0, 0.5]))
     np.testing.assert_array_equal(support, [np.inf, 0.0])
-
-
-def test_supported_drops_a_share_of_what_lacks_support():
-    # s = 1 for all, so that q^2 / s is q^2; the flat one, last, has no prior to lose.
-    q = np.array([0.5, 3.0, 1.0, 1.2, 2.0, 0.1, 4.0, 5.0, 6.0, 0.0])
-    alpha = np.append(np.ones(9), 0.0)
-    variance = 1.0 / (1.0 + alpha)
-    w = q * variance
-    np.testing.assert_allclose(ard.support(w, alpha, variance)[:9], np.square(q[:9]))
-    np.testing.assert_array_equal(np.flatnonzero(~ard.supported(w, alpha, variance, 2.0)), [5])
-    np.testing.assert_array_equal(np.flatnonzero(~ard.supported(w, alpha, variance, 2.0, 0.3)), [0, 2, 5])
-    np.testing.assert_array_equal(np.flatnonzero(~ard.supported(w, alpha, variance, 2.0, 1.0)), [0, 2, 3, 5])
-    assert ard.supported(w, alpha, variance, 0.0, 1.0).all()

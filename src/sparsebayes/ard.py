@@ -69,14 +69,3 @@ def support(w: Vector, alpha: Vector, inverse_diagonal: Vector) -> Vector:
     ratio[np.isnan(ratio)] = 0.0
     ratio[alpha == 0.0] = np.inf
     return np.asarray(ratio)
-
-
-def supported(w: Vector, alpha: Vector, inverse_diagonal: Vector, least: float, share: float = 0.1) -> Mask:
-    """All weights but those with the least support, as far as it is below ``least``; no more than a ``share``
-    of them at a time, because each one that goes is support for those like it.
-    """
-    ratio = support(w, alpha, inverse_diagonal)
-    weakest = np.argsort(ratio, kind="stable")[: int(np.ceil(share * len(ratio)))]
-    keep = np.ones(len(ratio), dtype=bool)
-    keep[weakest[ratio[weakest] < least]] = False
-    return keep

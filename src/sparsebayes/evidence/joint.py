@@ -5,31 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
-
 from sparsebayes import ard
-from sparsebayes._typing import Mask, Vector
-from sparsebayes.curvature import CholeskyCurvature
+from sparsebayes._typing import Vector
 from sparsebayes.design import Design, Meter, Metered
 from sparsebayes.evidence.fit import Fit, FitStatus, Record, State
 from sparsebayes.evidence.recording import Stopwatch, make_record
-from sparsebayes.map_solvers import MapResult, MapSolver, admit
+from sparsebayes.map_solvers import MapSolver, admit
 from sparsebayes.objective import Objective
-
-# The change of log alpha from which on a better inner solver takes over, where there is one to finish with.
-COARSE_TOL = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class JointLoop:
     """Algorithm 2 of the paper, numbered as in its box; one step after the other, each on all weights."""
 
-    map_solver: Callable[[int, bool], MapSolver]  # for so many active weights, at first or to finish with
+    map_solver: MapSolver
     tol: float = 1e-3  # DELTA_LOGALPHA
     max_iter: int = 100  # MaxIts
     alpha_max: float = 1e6  # ALPHA_MAX
     gamma_floor: float = 1e-4  # c
-    min_support: float | None = None  # not in the paper: see ard.supported; where the posterior is exact
 
     def run(
         self,
@@ -41,17 +34,15 @@ class JointLoop:
         callback: Callable[[State], bool] = lambda state: False,
     ) -> Fit:
         """From ``w`` and ``alpha``; ``callback`` sees every iteration and stops the loop by True."""
-        admit(self.map_solver(design.shape[1], False), design)
+        admit(self.map_solver, design)
         meter = Meter()
         design = Metered(design, meter)
         history: list[Record] = []
         status = FitStatus.MAX_ITER
-        finish = False
         for iteration in range(1, self.max_iter + 1):
             watch = Stopwatch(meter)
             # 1. MAP stage
-            solver = self.map_solver(len(w), finish)
-            mode = solver.solve(Objective(design, labels, alpha, weight), w)
+            mode = self.map_solver.solve(Objective(design, labels, alpha, weight), w)
             watch.lap("map")
             # 2. A-stage, eq. 8 and 15
             before = alpha
@@ -60,8 +51,6 @@ class JointLoop:
             watch.lap("update")
             # 3. prune
             keep = ard.kept(alpha, self.alpha_max)
-            supported = self._supported(mode, before, inverse_diagonal)
-            keep &= supported
             w, alpha, before = mode.w[keep], alpha[keep], before[keep]
             change = ard.largest_log_change(before, alpha)
             if not keep.all():
@@ -69,7 +58,7 @@ class JointLoop:
             watch.lap("prune")
             record = make_record(
                 iteration,
-                solver,
+                self.map_solver,
                 mode,
                 watch,
                 n_active=len(w),
@@ -80,11 +69,9 @@ class JointLoop:
             del mode, inverse_diagonal, before, keep  # vectors of the length before pruning
             stop = callback(State(w, alpha, design.columns, record))
             # 4. stop test
-            finish = finish or change < COARSE_TOL
-            final = solver == self.map_solver(len(w), True)
             if not (alpha > 0.0).any():
                 status = FitStatus.ALL_PRUNED
-            elif change < self.tol and supported.all() and final:
+            elif change < self.tol:
                 status = FitStatus.CONVERGED
             elif stop:
                 status = FitStatus.CALLBACK
@@ -92,8 +79,3 @@ class JointLoop:
                 continue
             break
         return Fit(w, alpha, design, history, len(history), status)
-
-    def _supported(self, mode: MapResult, alpha: Vector, inverse_diagonal: Vector) -> Mask:
-        if self.min_support is None or not isinstance(mode.curvature, CholeskyCurvature):
-            return np.ones(len(alpha), dtype=bool)
-        return ard.supported(mode.w, alpha, inverse_diagonal, self.min_support)

@@ -44,9 +44,6 @@ DELETED_SHARE = 0.1
 # ends. Gains are predicted at fixed Hessian weights; what is added for one may go once they are updated.
 TABU = 20
 PATIENCE = 15
-# The gain of a candidate is predicted with a curvature that is too large. It need not show any of the price:
-# whether the model is worth more with it is seen once it is in.
-ADDING_SHARE = 0.0
 # What the evidence must rise by in that many steps, and as a share of the rise before them.
 LEAST_RISE = 0.5
 LEAST_SHARE = 0.005
@@ -128,12 +125,11 @@ class Model:
 class SequentialLoop:
     """Starts with the intercept alone, or where an earlier fit ended, and changes the model step by step.
 
-    ``price``, for so many rows, is the log evidence that a column must bring; the model that is returned has
-    the largest evidence less its price.
+    The model that is returned is the one with the largest evidence. Prices of a column that grow with the
+    number of rows, as Schwarz's does, gave smaller models that were less accurate.
     """
 
     map_solver: MapSolver
-    price: Callable[[float], float] = lambda n_rows: 0.0
     tol: float = 1e-3
     max_iter: int = 100
 
@@ -150,8 +146,7 @@ class SequentialLoop:
         meter = Meter()
         design = Metered(design, meter)
         model = best = _start(alpha, w)
-        price = self.price(float(len(labels) if weight is None else weight.sum()))
-        search = Search(design, ADDING_SHARE * price)
+        search = Search(design)
         history: list[Record] = []
         score = mark = first = -np.inf
         best_at, closing, status = 0, False, FitStatus.MAX_ITER
@@ -162,15 +157,15 @@ class SequentialLoop:
             objective = Objective(columns, labels, model.alpha, weight)
             mode = self.map_solver.solve(objective, model.w)
             model = Model(model.active, model.alpha, mode.w)
-            reached = log_evidence(mode, model.alpha) - price * model.size
+            reached = log_evidence(mode, model.alpha)
             first = reached if iteration == 1 else first
             if iteration == 1 or reached > mark + max(LEAST_RISE, LEAST_SHARE * (mark - first)):
                 mark, best_at = reached, iteration
             if reached > score:
                 score, best = reached, model
             watch.lap("map")
-            # 2. delete what is not worth its price, or else give every column its best precision
-            changed, n_deleted, change = revised(model, mode, price)
+            # 2. delete what the evidence is larger without, or else give every column its best precision
+            changed, n_deleted, change = revised(model, mode)
             watch.lap("update")
             # 3. add what is, until that leads nowhere
             search.forbid(model.active & ~changed.active, iteration)
@@ -187,6 +182,7 @@ class SequentialLoop:
                 watch,
                 n_active=len(mode.w),
                 log_alpha_change=change,
+                evidence=reached,
                 criterion=-reached,
             )
             history.append(record)
@@ -210,13 +206,12 @@ class SequentialLoop:
         return Fit(best.w, best.alpha, _taken(design, best.active), history, len(history), status)
 
 
-def revised(model: Model, mode: MapResult, price: float) -> tuple[Model, int, float]:
+def revised(model: Model, mode: MapResult) -> tuple[Model, int, float]:
     """The model after deletion or re-estimation, how many are gone, and the largest change of log alpha."""
     proper = model.alpha > 0.0
     factors = active_factors(mode.w, model.alpha, mode.curvature.inverse_diagonal())
     best_alpha = factors.best_alpha
-    # Half the price: a column that has just been worth it is not to go at the first change of the weights.
-    worth = np.where(proper, factors.contribution(best_alpha) - 0.5 * price, np.inf)
+    worth = np.where(proper, factors.contribution(best_alpha), np.inf)
     worth[proper & np.isinf(best_alpha)] = -np.inf
     weakest = np.argsort(worth, kind="stable")[: int(np.ceil(DELETED_SHARE * model.size))]
     dropped = np.zeros(len(proper), dtype=bool)
@@ -244,10 +239,9 @@ class Search:
     which the model is sure of, wrongly too: a narrow column on such a row would seem to cost nothing.
     """
 
-    def __init__(self, design: Design, price: float) -> None:
+    def __init__(self, design: Design) -> None:
         n_rows, n_columns = design.shape
         self._design = design
-        self._price = price
         self._forbidden_until = np.zeros(n_columns, dtype=np.intp)
         self._n_pools = max(-(-n_columns // max(POOL_ENTRIES // max(n_rows, 1), MIN_POOL)), 1)
         self._next = 0
@@ -260,8 +254,8 @@ class Search:
     def best(
         self, objective: Objective, mode: MapResult, model: Model, iteration: int
     ) -> tuple[IntVector, Vector]:
-        """Positions and precisions of the columns to add; none where no column is worth its price."""
-        scorer = Scorer(objective, mode, self._price, 1 + int(ADDED_SHARE * model.size))
+        """Positions and precisions of the columns to add; none where none would raise the evidence."""
+        scorer = Scorer(objective, mode, 1 + int(ADDED_SHARE * model.size))
         for pool in self._pools(~model.active & (self._forbidden_until <= iteration)):
             found, alpha = scorer.choose(self._design.take(pool))
             if len(found):
@@ -283,7 +277,7 @@ class Search:
 class Scorer:
     """The factors of columns outside a model, at fixed Hessian weights."""
 
-    def __init__(self, objective: Objective, mode: MapResult, price: float, n_wanted: int) -> None:
+    def __init__(self, objective: Objective, mode: MapResult, n_wanted: int) -> None:
         self.beta = link.bound_curvature(mode.margins)
         if objective.weight is not None:
             self.beta *= objective.weight
@@ -294,7 +288,6 @@ class Scorer:
         weighted = [self.beta[rows, None] * block for rows, block in objective.design.row_blocks()]
         # One pass for both products.
         self._right = np.column_stack([-residual, np.vstack(weighted)])
-        self._price = price
         self._n_wanted = n_wanted
 
     def factors(self, pool: Design) -> tuple[Factors, Matrix]:
@@ -309,7 +302,7 @@ class Scorer:
     def choose(self, pool: Design) -> tuple[IntVector, Vector]:
         """The best column, then the best beside it, and so on: positions and precisions."""
         factors, shared = self.factors(pool)
-        gain = factors.contribution(factors.best_alpha) - self._price
+        gain = factors.contribution(factors.best_alpha)
         least = max(LEAST_GAIN_SHARE * float(gain.max()), SMALLEST)
         short = np.argsort(-gain, kind="stable")[: SHORTLIST * self._n_wanted]
         short = np.sort(short[gain[short] >= least])
@@ -328,6 +321,6 @@ class Scorer:
             chosen.append(best)
             precisions.append(float(factors.best_alpha[best]))
             factors = factors.given(best, covariance[:, best])
-            gain = factors.contribution(factors.best_alpha) - self._price
+            gain = factors.contribution(factors.best_alpha)
             gain[chosen] = -np.inf
         return short[chosen], np.array(precisions)
