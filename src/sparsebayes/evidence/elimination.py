@@ -11,8 +11,8 @@ d_k a power of the centred energy e_k of column k; and a weight is dropped, neve
 Where the posterior is exact all along, c is learned by eq. 8 for a shared precision; it is set anew at every
 step so that the prior variance of a margin, V = sum_k e_k / alpha_k, stays; and the point is chosen by its
 leave-one-out loss. Where the Hessian is taken as diagonal, eq. 8 would make the prior too narrow: c is
-learned from the leave-one-out loss of the model with all weights. It stays, so that all models have the same
-prior and their evidences can be compared to choose one; until V would fall below a unit of log odds.
+learned from the leave-one-out loss of the model with all weights, and stays until V would fall below a unit
+of log odds; the point is chosen by its evidence.
 """
 
 from __future__ import annotations
@@ -118,14 +118,10 @@ class Scale:
     spread: float | None  # theirs, where c is kept
 
     def variance_of(self, candidates: Candidates) -> float:
-        return max(self._kept(candidates), min(LEAST_VARIANCE, self.variance))
-
-    def is_common(self, candidates: Candidates) -> bool:
-        """Whether c is what it was at first, so that the evidences of models can be compared."""
-        return self._kept(candidates) == self.variance_of(candidates)
-
-    def _kept(self, candidates: Candidates) -> float:
-        return self.variance if self.spread is None else self.variance * candidates.spread / self.spread
+        if self.spread is None:
+            return self.variance
+        at_same_c = self.variance * candidates.spread / self.spread
+        return max(at_same_c, min(LEAST_VARIANCE, self.variance))
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,9 +196,7 @@ class EliminationLoop:
             solved = data.solve(candidates, scale.variance_of(candidates), "path")
             watch.lap("map")
             selection = selection or self._selection(exact)
-            point = PathPoint(
-                candidates.positions, solved.objective, solved.mode, scale.is_common(candidates)
-            )
+            point = PathPoint(candidates.positions, solved.objective, solved.mode)
             evidence = point.evidence
             criterion = selection.add(point, evidence)
             keep = self._supported(solved, data.n_samples, fine=exact)

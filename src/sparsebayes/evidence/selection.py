@@ -25,7 +25,6 @@ class PathPoint:
     positions: IntVector
     objective: Objective
     mode: MapResult
-    common_prior: bool  # its weights have the prior that they had in the first model
 
     @property
     def evidence(self) -> float:
@@ -76,14 +75,17 @@ class LeastLeaveOneOut:
 
 @dataclass
 class LargestEvidence:
-    """The model with the largest evidence, of those that have the prior of the first one in common."""
+    """The model with the largest evidence.
+
+    Where a few weights matter among many, it finds them. Where many matter a little, it takes fewer than
+    would predict best: that the small models were selected is not paid for. A price for it, the logarithm of
+    the number of models of a size, would leave next to nothing of a text.
+    """
 
     largest: float = -np.inf
     point: tuple[IntVector, Vector] | None = None
 
-    def add(self, point: PathPoint, evidence: float) -> float | None:
-        if not point.common_prior:
-            return None
+    def add(self, point: PathPoint, evidence: float) -> float:
         if self.point is None or evidence > self.largest:
             self.largest, self.point = evidence, (point.positions, point.mode.w)
         return -evidence
