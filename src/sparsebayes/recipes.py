@@ -60,6 +60,8 @@ class Settings:
     """How a point of a path is chosen."""
     max_features: int | None
     """Where given, the size of that point instead."""
+    prior_variance: float | None
+    """Of a margin, where it is not to be learned."""
     hold_limit: HoldLimit | None
     """Up to where a matrix of basis functions is held in memory; None where it is the user's own."""
 
@@ -113,6 +115,7 @@ def elimination(settings: Settings) -> OuterLoop:
         settings.max_iter,
         take_last=settings.stop_at_max_iter,
         size=settings.max_features,
+        variance=settings.prior_variance,
     )
 
 

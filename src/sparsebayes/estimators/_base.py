@@ -184,6 +184,7 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
             energy_exponent=ENERGY_EXPONENT[scale],
             select=getattr(self, "select", "evidence"),
             max_features=getattr(self, "max_features", None),
+            prior_variance=None,
             hold_limit=self._hold_limit,
         )
 

@@ -49,12 +49,12 @@ DROPPED_SHARE = 0.3
 DROPPED_SHARE_EXACT = 0.1
 DROPPED_SHARE_WIDE = 0.5
 WIDE = 2.0
-# V where the search for it begins: the variance of the standard logistic distribution, a prior as wide as the
-# noise it competes with. By leave-one-out losses it goes up or down by this factor, finely enough for a loss
+# V of a prior as wide as the noise that it competes with: the variance of the standard logistic distribution.
+NOISE_VARIANCE = np.pi**2 / 3.0
+# By leave-one-out losses V is sought up and down from there in steps of this factor: finely enough for a loss
 # that is flat about its minimum.
-FIRST_VARIANCE = np.pi**2 / 3.0
 VARIANCE_STEP = np.sqrt(10.0)
-MAX_VARIANCE_STEPS = 8
+MAX_RUNGS = 8
 MAX_SCALE_ROUNDS = 30
 # V is kept from falling below this along the path.
 LEAST_VARIANCE = 1.0
@@ -168,6 +168,7 @@ class EliminationLoop:
     max_iter: int = 100  # points of the path
     take_last: bool = False  # of them, instead of choosing one
     size: int | None = None  # a number of weights that the path passes through, and ends with
+    variance: float | None = None  # V of all columns, where it is known
 
     def run(
         self,
@@ -201,7 +202,7 @@ class EliminationLoop:
             criterion = selection.add(point, evidence)
             keep = self._supported(solved, data.n_samples, fine=exact)
             watch.lap("update")
-            record = _record(iteration, solved, watch, evidence, criterion)
+            record = _record(iteration, solved, watch, scale.variance_of(candidates), evidence, criterion)
             if iteration == 1:  # its passes and seconds include the learning of the scale
                 record["map_steps"] += scale_steps
             history.append(record)
@@ -228,7 +229,7 @@ class EliminationLoop:
         solved = data.solve(replace(chosen, w=w), scale.variance_of(chosen), "model")
         watch.lap("map")
         n_iter = len(history)
-        history.append(_record(n_iter + 1, solved, watch))
+        history.append(_record(n_iter + 1, solved, watch, scale.variance_of(chosen)))
         if not chosen.n_proper:
             status = FitStatus.ALL_PRUNED
         return Fit(solved.mode.w, solved.objective.alpha, chosen.design, history, n_iter, status)
@@ -238,6 +239,9 @@ class EliminationLoop:
         return "gram" in self.map_solver(len(candidates.w), "path").needs
 
     def _learn_scale(self, data: Data, everything: Candidates) -> tuple[Candidates, Scale, int]:
+        if self.variance is not None:
+            spread = None if self._exact(everything) else everything.spread
+            return everything, Scale(self.variance, spread), 0
         if self._exact(everything) or not everything.n_proper:
             return scale_by_evidence(data, everything, self.tol)
         return scale_by_leave_one_out(data, everything)
@@ -272,7 +276,7 @@ class EliminationLoop:
 
 def scale_by_evidence(data: Data, everything: Candidates, tol: float) -> tuple[Candidates, Scale, int]:
     """Eq. 8 for a shared precision, from the exact posterior: the weights at it, V, and the steps made."""
-    variance, n_steps = FIRST_VARIANCE, 0
+    variance, n_steps = NOISE_VARIANCE, 0
     for _ in range(MAX_SCALE_ROUNDS if everything.n_proper else 0):
         solved = data.solve(everything, variance, "scale")
         everything = solved.candidates
@@ -281,7 +285,7 @@ def scale_by_evidence(data: Data, everything: Candidates, tol: float) -> tuple[C
             everything.w,
             solved.objective.alpha,
             solved.mode.curvature.inverse_diagonal(),
-            reference=variance / FIRST_VARIANCE,
+            reference=variance / NOISE_VARIANCE,
         )
         variance /= ratio
         if abs(float(np.log(ratio))) < tol:
@@ -296,11 +300,11 @@ def scale_by_leave_one_out(data: Data, everything: Candidates) -> tuple[Candidat
     """
     tried: dict[int, tuple[Vector, Candidates]] = {}
     n_steps = 0
-    best, direction = 0, 1
-    rung = 0
-    while abs(rung) <= MAX_VARIANCE_STEPS:
+    best = rung = 0
+    direction = 1
+    while abs(rung) <= MAX_RUNGS:
         start = _extrapolated(tried, rung, direction) or everything
-        solved = data.solve(start, FIRST_VARIANCE * VARIANCE_STEP**rung, "scale")
+        solved = data.solve(start, NOISE_VARIANCE * VARIANCE_STEP**rung, "scale")
         n_steps += solved.mode.n_steps
         tried[rung] = leave_one_out_losses(solved.objective, solved.mode), solved.candidates
         if weighted_sum(tried[rung][0], data.weight) <= weighted_sum(tried[best][0], data.weight):
@@ -312,7 +316,7 @@ def scale_by_leave_one_out(data: Data, everything: Candidates) -> tuple[Candidat
         rung = best + direction
     rungs = sorted(tried)
     least = rungs[ties([tried[rung][0] for rung in rungs], data.weight)[0]]
-    return tried[least][1], Scale(FIRST_VARIANCE * VARIANCE_STEP**least, everything.spread), n_steps
+    return tried[least][1], Scale(NOISE_VARIANCE * VARIANCE_STEP**least, everything.spread), n_steps
 
 
 def _extrapolated(
@@ -348,6 +352,7 @@ def _record(
     iteration: int,
     solved: Solved,
     watch: Stopwatch,
+    prior_variance: float,
     evidence: float | None = None,
     criterion: float | None = None,
 ) -> Record:
@@ -357,6 +362,7 @@ def _record(
         solved.mode,
         watch,
         n_active=len(solved.mode.w),
+        prior_variance=prior_variance,
         evidence=evidence,
         criterion=criterion,
     )

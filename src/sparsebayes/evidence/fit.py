@@ -35,6 +35,7 @@ class Record(TypedDict):
     n_clamped: int  # weights where 1 - alpha B <= 0
     passes: dict[str, int]  # products with X, by verb
     seconds: dict[str, float]  # by phase: passes, map (passes apart), update, prune
+    prior_variance: float | None  # V, that of a margin, where one scale is learned for all weights
     evidence: float | None  # its logarithm by Laplace's approximation, where the loop follows a path
     criterion: float | None  # what the point of a path is chosen by, the smaller the better
 

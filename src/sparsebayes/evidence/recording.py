@@ -40,6 +40,7 @@ def make_record(
     n_active: int,
     log_alpha_change: float | None = None,
     n_clamped: int = 0,
+    prior_variance: float | None = None,
     evidence: float | None = None,
     criterion: float | None = None,
 ) -> Record:
@@ -55,6 +56,7 @@ def make_record(
         n_clamped=n_clamped,
         passes=watch.counts,
         seconds=watch.seconds,
+        prior_variance=prior_variance,
         evidence=evidence,
         criterion=criterion,
     )
