@@ -336,7 +336,7 @@ def test_evidence_is_laplace_s_where_the_hessian_is_diagonal():
     alpha = np.array([0.7, 3.0])
     objective = Objective(as_design(X)[0], t, alpha)
     mode = NewtonCGSolver(tol=1e-12).solve(objective, np.zeros(2))
-    evidence = PathPoint(np.arange(2), objective, mode).evidence
+    evidence = PathPoint(np.arange(2), 2, objective, mode).evidence
     grid = np.linspace(-8, 8, 40_001)
     log_integral = 0.0
     for k in range(2):
@@ -346,7 +346,7 @@ def test_evidence_is_laplace_s_where_the_hessian_is_diagonal():
         log_integral += np.log(trapezoid(np.exp(log_posterior), grid))
     assert evidence == pytest.approx(log_integral, abs=0.05)
     exact_mode = NewtonSolver(tol=1e-12).solve(objective, np.zeros(2))
-    exactly = PathPoint(np.arange(2), objective, exact_mode).evidence
+    exactly = PathPoint(np.arange(2), 2, objective, exact_mode).evidence
     assert exactly == pytest.approx(evidence, rel=1e-9)  # columns that do not overlap
 
 
@@ -356,11 +356,11 @@ def test_selections_choose_what_they_say():
     mode = NewtonSolver().solve(objective, np.zeros(3))
     selection = LargestEvidence()
     for k, evidence in enumerate([-9.0, -5.0, -6.0]):
-        assert selection.add(PathPoint(np.array([k]), objective, mode), evidence) == -evidence
+        assert selection.add(PathPoint(np.array([k]), 5 - k, objective, mode), evidence) == -evidence
     assert selection.choose()[0] == [1]
     smallest = LastOfAtLeast(3)
     for k in range(3):
-        smallest.add(PathPoint(np.array([k]), objective, mode), 0.0)
+        smallest.add(PathPoint(np.array([k]), 5 - k, objective, mode), 0.0)
     assert smallest.choose()[0] == [2]
 
 

@@ -92,6 +92,7 @@ def test_what_at_cannot_give_says_why(fitted, wide):
     small = fitted.at(5)
     with pytest.raises(AttributeError, match="posteriors are not kept: for coef_std_, fit one of this size"):
         _ = small.coef_std_
+    assert SBLClassifier(proba="moderated").fit(*classification(n=60, m=4)).at(2).proba == "mode"
     with pytest.raises(ValueError, match="taken from a path"):
         copy.copy(small).set_params(proba="moderated").predict(wide[1])
     with pytest.raises(ValueError, match=r"non-negative integer. Got 2.5"):
@@ -219,3 +220,61 @@ def test_the_early_stop_ignores_how_a_point_would_be_chosen(wide):
     classifier = SBLClassifierCV(select="cv").fit(X, y)
     assert classifier.n_relevant_[0] == classifier.path_["n_relevant"][classifier.best_index_]
     assert classifier.score(X_test, y_test) > 0.75
+
+
+def test_a_size_below_the_end_of_the_path_is_refused(wide):
+    X, _, y, _ = wide
+    cut = SBLClassifier(callbacks=[lambda progress: progress.iteration == 3]).fit(X, y)
+    with pytest.raises(ValueError, match=r"The path ends at 294 features. Got n_features=2"):
+        cut.at(2)
+
+
+def test_the_early_stop_ignores_a_size(wide):
+    X, _, y, _ = wide
+    classifier = SBLClassifierCV(max_features=40, cv=2).fit(X, y)
+    assert classifier.n_relevant_[0] == classifier.path_["n_relevant"][classifier.best_index_]
+
+
+def test_an_intercept_with_a_prior_is_no_feature(wide):
+    X, _, y, _ = wide
+    classifier = SBLClassifier(max_features=5, intercept_prior="ard").fit(X, y)
+    assert classifier.n_relevant_[0] == 5
+    other = classifier.at(20)
+    assert 0.0 < other.intercept_alpha_[0] < np.inf
+    assert np.all(np.diff(classifier.path_["n_relevant"]) < 0)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("total", [1e-6, 1.0, 1e6])
+def test_the_unit_of_the_weights_costs_no_time(wide, total):
+    X, _, y, _ = wide
+    SBLClassifier(max_iter=2).fit(X[:100], y[:100], sample_weight=np.full(100, total / 100.0))
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("select", ["evidence", "cv"])
+def test_wide_data_that_say_nothing(select):
+    """Each row with either label: the gradient vanishes at zero weights, exactly."""
+    rows = np.random.default_rng(0).normal(size=(20, 600))
+    X, y = np.repeat(rows, 2, axis=0), np.array([0, 1] * 20)
+    p = SBLClassifier(select=select).fit(X, y).predict_proba(X)
+    np.testing.assert_allclose(p, 0.5, atol=1e-6)
+
+
+@pytest.mark.parametrize("n_copies", [450, 500])
+def test_wide_data_of_one_column(n_copies):
+    column = np.random.default_rng(0).normal(size=(30, 1))
+    y = (column[:, 0] > 0.2).astype(int)
+    assert (
+        SBLClassifier()
+        .fit(np.repeat(column, n_copies, axis=1), y)
+        .score(np.repeat(column, n_copies, axis=1), y)
+        > 0.9
+    )
+
+
+def test_a_warm_start_does_not_change_what_folds_choose(wide):
+    X, X_test, y, _ = wide
+    classifier = SBLClassifier(select="cv", warm_start=True).fit(X, y)
+    once = classifier.predict_proba(X_test)
+    np.testing.assert_array_equal(classifier.fit(X, y).predict_proba(X_test), once)

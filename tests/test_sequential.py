@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.datasets import make_moons
 
-from sparsebayes import RVMClassifier, SBELMClassifier, SBLClassifier
+from sparsebayes import RVMClassifier, SBELMClassifier, SBLClassifier, sbl_path
 from sparsebayes.design import WithIntercept, as_design
 from sparsebayes.estimators import rvm as rvm_module
 from sparsebayes.evidence import FitStatus, SequentialLoop
@@ -167,7 +167,7 @@ def test_pools_end_where_a_search_through_all_does(monkeypatch):
     monkeypatch.setattr(module, "POOL_ENTRIES", 1)
     monkeypatch.setattr(module, "MIN_POOL", 7)
     _, pools = run(X, labels.astype(float))
-    assert pools.status in (FitStatus.CONVERGED, FitStatus.PATH_DONE)
+    assert pools.status in (FitStatus.CONVERGED, FitStatus.NO_BETTER)
     # Different roads, and the evidence has more than one peak.
     least = [min(record["criterion"] for record in fit.history) for fit in (whole, pools)]
     assert least[1] == pytest.approx(least[0], abs=2.0)
@@ -309,3 +309,40 @@ def test_other_bases(make):
     clf.fit(X, y)
     assert clf.score(X, y) > 0.85
     assert 0 < clf.n_relevant_[0] <= 60
+
+
+def test_widths_by_fits_need_the_solver_that_is_compared():
+    X, y = classification(n=60, m=3)
+    for gamma in ("evidence", "validation"):
+        with pytest.raises(
+            ValueError, match=r"compares fits of the solver 'sequential'.*Got solver='newton'"
+        ):
+            RVMClassifier(solver="newton", gamma=gamma).fit(X, y)
+    for gamma in (["a"], []):
+        with pytest.raises(ValueError, match="must be a name, a positive number or a sequence"):
+            RVMClassifier(gamma=gamma).fit(X, y)
+
+
+def test_the_path_keeps_widths_apart():
+    X, y = classification(n=120, m=3)
+    path = sbl_path(X, y, X, y, estimator=RVMClassifier(gamma="several"))
+    last = path.estimator.history_[0][-1]
+    assert path.coef[-1].nnz == path.n_relevant[-1] == last["n_active"] - 1
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_search_that_is_cut_off_says_so():
+    X, y = classification(n=120, m=3)
+    assert "max_iter" in RVMClassifier(max_iter=1).fit(X, y).status_[0]
+
+
+def test_a_part_has_the_rare_class(monkeypatch):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(3000, 2)), np.zeros(3000, dtype=int)
+    y[:3] = 1
+    X[:3] += 6.0
+    monkeypatch.setattr(rvm_module, "CHOICE_ON_A_PART_BEYOND", 1000)
+    monkeypatch.setattr(rvm_module, "ROWS_OF_THE_PART", 300)
+    for seed in range(3):
+        classifier = RVMClassifier(gamma="median", random_state=seed).fit(X, y)
+        assert classifier.predict_proba(X[:3])[:, 1].min() > 0.5

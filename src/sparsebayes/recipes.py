@@ -116,12 +116,13 @@ def elimination(settings: Settings) -> OuterLoop:
         take_last=settings.stop_at_max_iter,
         size=settings.max_features,
         variance=settings.prior_variance,
+        has_intercept=settings.fit_intercept,
     )
 
 
 def sequential(settings: Settings) -> OuterLoop:
     solver = NewtonSolver(settings.map_tol, settings.map_max_iter)
-    return SequentialLoop(solver, settings.tol, settings.max_iter)
+    return SequentialLoop(solver, settings.tol, settings.max_iter, settings.stop_at_max_iter)
 
 
 def exact_once_small(n_active: int, settings: Settings, tol: float, min_iter: int = 0) -> MapSolver:

@@ -183,7 +183,7 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
             scale=taken.scale_if_none if scale == "none" else scale,
             energy_exponent=ENERGY_EXPONENT[scale],
             select=getattr(self, "select", "evidence"),
-            max_features=getattr(self, "max_features", None),
+            max_features=getattr(self, "max_features", None) if self._stop_at is None else None,
             prior_variance=None,
             hold_limit=self._hold_limit,
         )

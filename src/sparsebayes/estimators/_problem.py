@@ -94,6 +94,11 @@ class Progress:
         return self._basis.names[self._start.columns]
 
     @property
+    def _numbers(self) -> IntVector:
+        """One for each function: a training row at several widths is several."""
+        return self._basis.numbers[self._start.columns]
+
+    @property
     def coef(self) -> Vector:
         """Their coefficients."""
         return self._start.coef
@@ -163,7 +168,8 @@ def fit_problem(
     path = [_settled(model, ended) for model in path]
     intercept, intercept_alpha, status = ended.intercept, ended.intercept_alpha, fit.status
     if not len(ended.columns):
-        status = FitStatus.ALL_PRUNED
+        if status not in (FitStatus.MAX_ITER, FitStatus.CALLBACK):
+            status = FitStatus.ALL_PRUNED
         if settings.fit_intercept:
             intercept, intercept_alpha = log_odds(labels, weight), 0.0
     elif status is FitStatus.MAX_ITER and settings.stop_at_max_iter:
@@ -241,9 +247,11 @@ def _path_model(state: State, scale: ColumnScale, dtype: Any) -> PathModel:
 
 def _settled(model: PathModel, ended: Start) -> PathModel:
     """The model that was chosen as it ended, which is more precise than it was along the path."""
-    if not np.array_equal(model.columns, ended.columns):
+    same_intercept = np.isinf(model.intercept_alpha) == np.isinf(ended.intercept_alpha)
+    if not same_intercept or not np.array_equal(model.columns, ended.columns):
         return model
-    return replace(model, coef=ended.coef.astype(model.coef.dtype), intercept=ended.intercept)
+    coef = ended.coef.astype(model.coef.dtype)
+    return replace(model, coef=coef, alpha=ended.alpha, intercept=ended.intercept)
 
 
 def _continue(

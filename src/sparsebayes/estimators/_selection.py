@@ -33,7 +33,7 @@ class Curve:
     def chosen(self, weight: Vector | None, within_error: bool) -> int:
         """The size with the least loss, or the least size within a standard error of it."""
         totals = [weighted_sum(each, weight) for each in self.losses]
-        best = int(np.argmin(totals))
+        best = len(totals) - 1 - int(np.argmin(totals[::-1]))  # the smallest of those that are level
         if not within_error:
             return int(self.sizes[best])
         near = [
@@ -64,8 +64,9 @@ def fit_selected(
         return fit_problem(X, basis, labels, weight, settings, start, n_threads, callback)
     curve = cross_validated(X, basis, labels, weight, settings, n_threads)
     size = curve.chosen(weight, settings.select == "cv-1se")
-    settings = replace(settings, max_features=max(size, 1))
-    solution = fit_problem(X, basis, labels, weight, settings, start, n_threads, callback)
+    settings = replace(settings, max_features=size)
+    # Not from where an earlier fit ended: the folds were not.
+    solution = fit_problem(X, basis, labels, weight, settings, None, n_threads, callback)
     return calibrated(solution, curve)
 
 

@@ -11,6 +11,7 @@ from sparsebayes import link
 from sparsebayes._typing import Mask, Vector
 from sparsebayes.basis import DistinctRows
 from sparsebayes.estimators._problem import Solution, margins
+from sparsebayes.evidence.selection import standard_error
 
 # Multiples of the median heuristic's gamma. It is at home between the first two, on most data; the narrower
 # ones together with it are for data with fine structure. Any one of the narrower ones alone was worse.
@@ -40,9 +41,7 @@ class Losses(NamedTuple):
 
     def better_than(self, other: Losses) -> bool:
         """By more than two standard errors of the difference."""
-        difference = other.values - self.values
-        mean = float(self.weight @ difference) / float(self.weight.sum())
-        error = float(np.sqrt(self.weight @ np.square(difference - mean)))
+        error = standard_error(other.values - self.values, self.weight)
         return other.total - self.total > 2.0 * error
 
 
@@ -67,8 +66,8 @@ def by_evidence(gamma: float, evidence: Callable[[Vector], float]) -> Vector:
 
 def penalised_evidence(solution: Solution) -> float:
     """What the sequential solver reached, less the price of the vectors that it took."""
-    criteria = [record["criterion"] for record in solution.history if record["criterion"] is not None]
-    return -min(criteria) - PRICE_OF_A_VECTOR * len(solution.columns)
+    reached = [record["evidence"] for record in solution.history if record["evidence"] is not None]
+    return max(reached) - PRICE_OF_A_VECTOR * len(solution.columns)
 
 
 class Split(NamedTuple):

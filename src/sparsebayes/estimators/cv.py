@@ -76,7 +76,7 @@ class EarlyStoppingCV(SparseBayesClassifier):
         parameters = {name: getattr(self, name) for name in self._plain._get_param_names()}
         plain = self._plain(**parameters | {"warm_start": False, "callbacks": None})
         if "select" in parameters:
-            plain.set_params(select="evidence")  # every point of its path is looked at here
+            plain.set_params(select="evidence", max_features=None)  # every point of its path is looked at
         scorer = check_scoring(self, scoring="accuracy" if self.scoring is None else self.scoring)
         splits = list(check_cv(self.cv, labels, classifier=True).split(rows, labels))
         if not splits:

@@ -39,7 +39,7 @@ class Recorder:
         before = snapshots[-1].seconds if snapshots else 0.0
         snapshots.append(
             Snapshot(
-                progress.features,
+                progress._numbers,
                 progress.coef if self.keep_coef else np.empty(0),
                 progress.intercept,
                 progress._margins(self.X),
@@ -122,7 +122,8 @@ def sbl_path(X, y, X_val, y_val, *, estimator=None, sample_weight=None):
 
         - ``iteration``: its number, from 1;
         - ``n_relevant``: features (training rows, hidden nodes) in the model of all binary problems together;
-        - ``coef``: csr_matrix of shape (n_problems, number of candidates);
+        - ``coef``: csr_matrix of shape (n_problems, number of candidates), with kernels of several widths
+          (n_problems, number of candidates times that of widths);
         - ``intercept``: an array, an intercept a binary problem;
         - ``accuracy``, ``log_loss``: on the validation data, with probabilities at the mode;
         - ``seconds``: since the fit began;
@@ -155,9 +156,11 @@ def sbl_path(X, y, X_val, y_val, *, estimator=None, sample_weight=None):
         log_loss=[],
         seconds=[],
     )
+    largest = max(int(s.features.max(initial=-1)) for each in recorder.problems.values() for s in each)
+    n_columns = fitted._n_numbers * max(-(-(largest + 1) // fitted._n_numbers), 1)  # a block for each width
     for iteration, replay in enumerate(replays(fitted, recorder), start=1):
         problems = recorder.at(iteration)
-        coef = _stacked(problems, fitted._n_numbers)
+        coef = _stacked(problems, n_columns)
         path.coef.append(coef)
         path.n_relevant.append(len(np.unique(coef.indices)))
         path.intercept.append(np.array([snapshot.intercept for snapshot in problems]))

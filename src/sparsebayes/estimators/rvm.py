@@ -37,6 +37,7 @@ GAMMAS = {"auto", "median", "scale", "several", "validation", "evidence"}
 # Of the sequential solver: with more rows than this, vectors are chosen on so many of them.
 CHOICE_ON_A_PART_BEYOND = 50_000
 ROWS_OF_THE_PART = 30_000
+LEAST_OF_A_CLASS = 1000
 
 
 class RVMClassifier(SparseBayesClassifier):
@@ -118,7 +119,7 @@ default="auto"
     class_weight : dict or "balanced", default=None
         Weights of the classes; "balanced" makes them count alike.
     warm_start : bool, default=False
-        Go on from the last fit: its relevance vectors, weights and precisions.
+        Go on from the last fit: its relevance vectors, weights and precisions. No vector is added.
     callbacks : list of callables, default=None
         Each is called once an outer iteration with a :class:`~sparsebayes.Progress`; one that
         returns True stops the fit.
@@ -321,6 +322,11 @@ default="auto"
         taken = self.gamma
         if taken == "auto":
             taken = "validation" if self._is_sequential and self.kernel in kernels.DISTANCES else "median"
+        if taken in ("validation", "evidence") and not self._is_sequential:
+            raise ValueError(
+                f"RVMClassifier(gamma={taken!r}) compares fits of the solver 'sequential' ('auto'). "
+                f"Got solver={self.solver!r}."
+            )
         if taken == "validation":
             return by_validation(gamma, fits.evidence, fits.losses, fits.n_held_out)
         if taken == "evidence":
@@ -328,7 +334,10 @@ default="auto"
         return gamma * np.array(SEVERAL if taken == "several" else (1.0,))
 
     def _given_gammas(self):
-        gammas = np.unique(np.asarray(self.gamma, dtype=np.float64))
+        try:
+            gammas = np.unique(np.asarray(self.gamma, dtype=np.float64))
+        except (TypeError, ValueError):
+            gammas = np.empty(0)
         if not len(gammas) or np.ndim(self.gamma) > 1 or not (np.isfinite(gammas) & (gammas > 0.0)).all():
             raise ValueError(
                 "The 'gamma' parameter of RVMClassifier must be a name, a positive number or a sequence of "
@@ -358,7 +367,7 @@ default="auto"
         return super()._fit_problems(X, weight, classes, problems, bases, starts)
 
     def _chosen_on_a_part(self, X, weight, problem, basis, rng):
-        part = np.sort(rng.choice(len(problem.labels), ROWS_OF_THE_PART, replace=False))
+        part = _part_of_each_class(problem.labels, rng)
         rows = np.arange(X.shape[0])[problem.rows][part]
         solution = self._quiet_fit(X[rows], basis, problem.labels[part], weight[rows])
         start = Start(
@@ -429,6 +438,16 @@ default="auto"
     @property
     def _n_numbers(self):
         return self._training_shape[0]
+
+
+def _part_of_each_class(labels, rng):
+    """Rows of a part, of each class in proportion; all of them where a class has few."""
+    part = []
+    for label in (0.0, 1.0):
+        rows = np.flatnonzero(labels == label)
+        share = int(np.ceil(len(rows) * ROWS_OF_THE_PART / len(labels)))
+        part.append(rng.choice(rows, min(max(share, LEAST_OF_A_CLASS), len(rows)), replace=False))
+    return np.sort(np.concatenate(part))
 
 
 class _Fits:

@@ -167,8 +167,9 @@ class EliminationLoop:
     tol: float = 1e-3  # on the change of log c, where it is learned by eq. 8
     max_iter: int = 100  # points of the path
     take_last: bool = False  # of them, instead of choosing one
-    size: int | None = None  # a number of weights that the path passes through, and ends with
+    size: int | None = None  # a number of features that the path passes through, and that of the model
     variance: float | None = None  # V of all columns, where it is known
+    has_intercept: bool = True  # as the last column: no feature, and never dropped
 
     def run(
         self,
@@ -197,7 +198,8 @@ class EliminationLoop:
             solved = data.solve(candidates, scale.variance_of(candidates), "path")
             watch.lap("map")
             selection = selection or self._selection(exact)
-            point = PathPoint(candidates.positions, solved.objective, solved.mode)
+            n_features = self._n_features(candidates)
+            point = PathPoint(candidates.positions, n_features, solved.objective, solved.mode)
             evidence = point.evidence
             criterion = selection.add(point, evidence)
             keep = self._supported(solved, data.n_samples, fine=exact)
@@ -209,7 +211,7 @@ class EliminationLoop:
             candidates = solved.candidates
             state = State(candidates.w, solved.objective.alpha, candidates.design.columns, record)
             stop = callback(state)
-            if not candidates.n_proper or not keep.any():
+            if not n_features:
                 status = FitStatus.PATH_DONE
                 break
             if stop:
@@ -230,27 +232,30 @@ class EliminationLoop:
         watch.lap("map")
         n_iter = len(history)
         history.append(_record(n_iter + 1, solved, watch, scale.variance_of(chosen)))
-        if not chosen.n_proper:
+        if not self._n_features(chosen):
             status = FitStatus.ALL_PRUNED
         return Fit(solved.mode.w, solved.objective.alpha, chosen.design, history, n_iter, status)
+
+    def _n_features(self, candidates: Candidates) -> int:
+        return len(candidates.w) - int(self.has_intercept)
 
     def _exact(self, candidates: Candidates) -> bool:
         """Whether the posterior is exact all along the path from these."""
         return "gram" in self.map_solver(len(candidates.w), "path").needs
 
     def _learn_scale(self, data: Data, everything: Candidates) -> tuple[Candidates, Scale, int]:
+        exact = self._exact(everything) or not everything.n_proper
         if self.variance is not None:
-            spread = None if self._exact(everything) else everything.spread
-            return everything, Scale(self.variance, spread), 0
-        if self._exact(everything) or not everything.n_proper:
+            return known_scale(data, everything, self.variance, exact)
+        if exact:
             return scale_by_evidence(data, everything, self.tol)
         return scale_by_leave_one_out(data, everything)
 
     def _selection(self, exact: bool) -> Selection:
-        if self.size is not None:
-            return LastOfAtLeast(self.size)
         if self.take_last:
             return LastOfAtLeast(0)
+        if self.size is not None:
+            return LastOfAtLeast(self.size)
         return LeastLeaveOneOut() if exact else LargestEvidence()
 
     def _candidates(self, design: Design, data: Data, w: Vector, flat_intercept: bool) -> Candidates:
@@ -260,18 +265,38 @@ class EliminationLoop:
         return Candidates(design, energy, self.exponent, w, gradient, positions).take(varying)
 
     def _supported(self, solved: Solved, n_samples: float, fine: bool) -> Mask:
-        """All weights but the least supported share of them, one at least; a flat one always stays."""
-        mode, n_proper = solved.mode, solved.candidates.n_proper
+        """All weights but the least supported share of the features, one at least."""
+        mode, n_features = solved.mode, self._n_features(solved.candidates)
         support = ard.support(mode.w, solved.objective.alpha, mode.curvature.inverse_diagonal())
         share = DROPPED_SHARE_EXACT if fine else DROPPED_SHARE
-        if n_proper > WIDE * n_samples:
+        if self.has_intercept:
+            support[-1] = np.inf
+        if n_features > WIDE * n_samples:
             share = DROPPED_SHARE_WIDE
-        n_dropped = int(np.ceil(share * n_proper))
-        if self.size is not None and n_proper - n_dropped < self.size < n_proper:
-            n_dropped = n_proper - self.size
+        n_dropped = int(np.ceil(share * n_features))
+        if self.size is not None and n_features - n_dropped < self.size < n_features:
+            n_dropped = n_features - self.size
         keep = np.ones(len(support), dtype=bool)
         keep[np.argsort(support, kind="stable")[:n_dropped]] = False
         return keep
+
+
+def known_scale(
+    data: Data, everything: Candidates, variance: float, exact: bool
+) -> tuple[Candidates, Scale, int]:
+    """The weights are approached over narrower or wider priors, as they are where the scale is sought."""
+    if exact:
+        return everything, Scale(variance, None), 0
+    last = round(float(np.log(variance / NOISE_VARIANCE) / np.log(VARIANCE_STEP)))
+    direction = 1 if last >= 0 else -1
+    tried: dict[int, Candidates] = {}
+    n_steps = 0
+    for rung in range(0, last + direction, direction):
+        start = _extrapolated(tried, rung, direction) or everything
+        solved = data.solve(start, NOISE_VARIANCE * VARIANCE_STEP**rung, "scale")
+        tried[rung] = solved.candidates
+        n_steps += solved.mode.n_steps
+    return tried[last], Scale(variance, everything.spread), n_steps
 
 
 def scale_by_evidence(data: Data, everything: Candidates, tol: float) -> tuple[Candidates, Scale, int]:
@@ -298,7 +323,8 @@ def scale_by_leave_one_out(data: Data, everything: Candidates) -> tuple[Candidat
 
     The least of them, because a model with fewer weights, chosen for how well they fit, overfits sooner.
     """
-    tried: dict[int, tuple[Vector, Candidates]] = {}
+    tried: dict[int, Candidates] = {}
+    losses: dict[int, Vector] = {}
     n_steps = 0
     best = rung = 0
     direction = 1
@@ -306,8 +332,9 @@ def scale_by_leave_one_out(data: Data, everything: Candidates) -> tuple[Candidat
         start = _extrapolated(tried, rung, direction) or everything
         solved = data.solve(start, NOISE_VARIANCE * VARIANCE_STEP**rung, "scale")
         n_steps += solved.mode.n_steps
-        tried[rung] = leave_one_out_losses(solved.objective, solved.mode), solved.candidates
-        if weighted_sum(tried[rung][0], data.weight) <= weighted_sum(tried[best][0], data.weight):
+        tried[rung] = solved.candidates
+        losses[rung] = leave_one_out_losses(solved.objective, solved.mode)
+        if weighted_sum(losses[rung], data.weight) <= weighted_sum(losses[best], data.weight):
             best = rung
         elif best == 0 and direction == 1:
             direction = -1
@@ -315,20 +342,16 @@ def scale_by_leave_one_out(data: Data, everything: Candidates) -> tuple[Candidat
             break
         rung = best + direction
     rungs = sorted(tried)
-    least = rungs[ties([tried[rung][0] for rung in rungs], data.weight)[0]]
-    return tried[least][1], Scale(NOISE_VARIANCE * VARIANCE_STEP**least, everything.spread), n_steps
+    least = rungs[ties([losses[rung] for rung in rungs], data.weight)[0]]
+    return tried[least], Scale(NOISE_VARIANCE * VARIANCE_STEP**least, everything.spread), n_steps
 
 
-def _extrapolated(
-    tried: dict[int, tuple[Vector, Candidates]], rung: int, direction: int
-) -> Candidates | None:
-    """Candidates with the weights that two steps before, or the one, lead to expect."""
+def _extrapolated(tried: dict[int, Candidates], rung: int, direction: int) -> Candidates | None:
+    """Candidates with the weights that the two steps before, or the one, lead to expect."""
     before, second = tried.get(rung - direction), tried.get(rung - 2 * direction)
-    if before is None:
-        return None
-    if second is None:
-        return before[1]
-    return replace(before[1], w=2.0 * before[1].w - second[1].w)
+    if before is None or second is None:
+        return before
+    return replace(before, w=2.0 * before.w - second.w)
 
 
 def centred_energy(design: Design, weight: Vector | None, flat_intercept: bool) -> tuple[Vector, Mask]:

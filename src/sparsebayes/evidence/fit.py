@@ -15,6 +15,7 @@ class FitStatus(Enum):
 
     CONVERGED = "converged: the largest change of log alpha fell below tol"
     PATH_DONE = "converged: the path was followed to its end and its best point taken"
+    NO_BETTER = "converged: no better model was found for many steps"
     MAX_ITER = "not converged: max_iter outer iterations were made"
     CHOSEN = "stopped at the outer iteration that was chosen for it"
     ALL_PRUNED = "every feature was pruned"

@@ -18,6 +18,7 @@ PROBE_TOL = 0.3
 # One probe is off by some 1.4 over the root of what it estimates, which is a part of the number of samples:
 # fewer samples are probed several times.
 SAMPLES_PROBED = 2000
+MAX_PROBES = 50
 # Logarithms of the variances among which the common one is sought.
 WIDEST = 100.0
 
@@ -59,7 +60,9 @@ def common_variance(objective: Objective, margins: Vector, n_determined: float) 
         leverage = beta * np.exp(log_v)
         return float(weight @ (leverage / (1.0 + leverage))) - n_determined
 
-    if not excess(-WIDEST) < 0.0 < excess(WIDEST):
+    if excess(-WIDEST) >= 0.0:
+        return 0.0
+    if excess(WIDEST) <= 0.0:
         return float(np.exp(WIDEST))
     return float(np.exp(brentq(excess, -WIDEST, WIDEST, xtol=1e-6)))
 
@@ -75,7 +78,7 @@ def degrees_of_freedom(objective: Objective, mode: MapResult) -> float:
     rng = np.random.default_rng(0)
     n_samples = len(mode.margins) if objective.weight is None else float(objective.weight.sum())
     estimates = []
-    for _ in range(int(np.ceil(SAMPLES_PROBED / n_samples))):
+    for _ in range(int(np.ceil(min(SAMPLES_PROBED / n_samples, MAX_PROBES)))):
         signs = rng.choice([-1.0, 1.0], size=int(columns.max(initial=0)) + 1)[columns]
         estimates.append(probed_trace(objective, mode, np.where(proper, signs, 0.0)))
     return max(float(np.mean(estimates)), 0.0) + float(np.count_nonzero(~proper))

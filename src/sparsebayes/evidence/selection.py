@@ -23,6 +23,7 @@ class PathPoint:
     """A model on the path: the positions of its columns, and the mode of its posterior."""
 
     positions: IntVector
+    n_features: int
     objective: Objective
     mode: MapResult
 
@@ -97,14 +98,13 @@ class LargestEvidence:
 
 @dataclass
 class LastOfAtLeast:
-    """The smallest model with at least so many weights; where there is none, the largest one."""
+    """The smallest model with at least so many features; where there is none, the largest one."""
 
-    n_weights: int
+    n_features: int
     point: tuple[IntVector, Vector] | None = None
 
     def add(self, point: PathPoint, evidence: float) -> None:
-        proper = int(np.count_nonzero(point.objective.alpha))
-        if self.point is None or proper >= self.n_weights:
+        if self.point is None or point.n_features >= self.n_features:
             self.point = point.positions, point.mode.w
 
     def choose(self) -> tuple[IntVector, Vector]:

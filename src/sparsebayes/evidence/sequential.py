@@ -102,7 +102,7 @@ class Model:
 
     @property
     def size(self) -> int:
-        """Columns that are paid for: a flat prior is free."""
+        """Columns with a proper prior."""
         return int(np.count_nonzero(self.alpha))
 
     def without(self, dropped: Mask) -> Model:
@@ -132,6 +132,7 @@ class SequentialLoop:
     map_solver: MapSolver
     tol: float = 1e-3
     max_iter: int = 100
+    take_last: bool = False  # model, instead of the one with the largest evidence
 
     def run(
         self,
@@ -190,18 +191,20 @@ class SequentialLoop:
             if callback(State(model.w, model.alpha, columns.columns, record)):
                 status = FitStatus.CALLBACK
             elif settled and n_added == 0:
-                status = FitStatus.PATH_DONE if closing else FitStatus.CONVERGED
+                status = FitStatus.NO_BETTER if closing else FitStatus.CONVERGED
             elif iteration - best_at >= 2 * PATIENCE:
                 # Precisions may drift for ever, at no gain, where data can be separated without an error.
-                status = FitStatus.PATH_DONE
-            else:
+                status = FitStatus.NO_BETTER
+            elif iteration < self.max_iter:
                 model = changed
                 if not closing and iteration - best_at >= PATIENCE:
                     # The best model so far is only brought to its own best precisions.
                     closing, model = True, best
                 continue
             break
-        if not best.size:
+        if self.take_last:
+            best = model
+        if not best.size and status not in (FitStatus.MAX_ITER, FitStatus.CALLBACK):
             status = FitStatus.ALL_PRUNED
         return Fit(best.w, best.alpha, _taken(design, best.active), history, len(history), status)
 

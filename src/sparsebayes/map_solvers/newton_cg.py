@@ -36,7 +36,8 @@ class NewtonCGSolver:
         gradient_norm = norm(gradient)
         status = MapStatus.MAX_ITER
         m = 0
-        while (gradient_norm > target or m < self.min_iter) and m < self.max_iter:
+        # Where the gradient vanishes at zero weights, there is nothing to do, whatever min_iter says.
+        while (gradient_norm > target or m < min(self.min_iter, target > 0.0)) and m < self.max_iter:
             forcing = min(0.5, float(np.sqrt(gradient_norm / (target / self.tol))))
             # No more than is asked for.
             tol = max(forcing * gradient_norm, 0.5 * min(target, gradient_norm))
@@ -77,7 +78,10 @@ def solve_hessian(
     rho = float(residual @ z)
     for _ in range(MAX_CG_STEPS):
         product = objective.hess_vec(margins, direction)
-        step = rho / float(direction @ product)
+        curvature = float(direction @ product)
+        if not rho > 0.0 or not curvature > 0.0:  # solved, to the last bit
+            break
+        step = rho / curvature
         p += step * direction
         residual -= step * product
         if enough(p, residual):
