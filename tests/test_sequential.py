@@ -148,6 +148,10 @@ def test_finds_the_columns_that_matter():
     _, fit = run(X, labels.astype(float))
     assert {0, 1, 2} <= set(fit.active.tolist())
     assert len(fit.active) < 20
+    _, dear = run(X, labels.astype(float), price=lambda n_rows: 5.0)
+    assert {0, 1, 2, 30} == set(dear.active.tolist())
+    _, too_dear = run(X, labels.astype(float), price=lambda n_rows: 1e4)
+    assert too_dear.status is FitStatus.ALL_PRUNED
 
 
 def test_a_weight_is_a_repeated_row(rng):

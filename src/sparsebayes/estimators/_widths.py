@@ -66,8 +66,8 @@ def by_evidence(gamma: float, evidence: Callable[[Vector], float]) -> Vector:
 
 def penalised_evidence(solution: Solution) -> float:
     """What the sequential solver reached, less the price of the vectors that it took."""
-    reached = [record["evidence"] for record in solution.history if record["evidence"] is not None]
-    return max(reached) - PRICE_OF_A_VECTOR * len(solution.columns)
+    criteria = [record["criterion"] for record in solution.history if record["criterion"] is not None]
+    return -min(criteria) - PRICE_OF_A_VECTOR * len(solution.columns)
 
 
 class Split(NamedTuple):
