@@ -134,7 +134,7 @@ def sequential(settings: Settings) -> OuterLoop:
 def price_of_a_column(n_rows: float) -> float:
     """1/2 log(n / 1000), which grows as Schwarz's does.
 
-    Of thousands of candidates the best ones raise the evidence of many rows by chance. Without a price, 20 000
+    Of thousands of candidates the best raise the evidence of many rows by chance. Without a price, 20 000
     to 500 000 generated rows got two to three times the vectors and lost three to five points; below a
     few thousand rows it made no difference that could be told from chance.
     """
