@@ -88,6 +88,8 @@ class Recipe:
     """What the solver did, in ``status_``."""
     follows_path: bool
     """From all weights down to none, one of the models on the way being chosen."""
+    starts_empty: bool
+    """What is not in the model has not been dropped from it."""
     map_limit_is_normal: bool
     """The inner loop is meant to be cut off by map_max_iter; no reason to warn."""
 
@@ -177,6 +179,7 @@ RECIPES: dict[str, Recipe] = {
         centre=False,
         label="dqn",
         follows_path=False,
+        starts_empty=False,
         map_limit_is_normal=True,
     ),
     # Classical SBL: Algorithm 2 with the full inverse of eq. 7.
@@ -190,6 +193,7 @@ RECIPES: dict[str, Recipe] = {
         centre=False,
         label="newton",
         follows_path=False,
+        starts_empty=False,
         map_limit_is_normal=False,
     ),
     # Ours: one learned scale, the Hessian diagonal until few weights are left, then the full inverse.
@@ -204,6 +208,7 @@ RECIPES: dict[str, Recipe] = {
         centre=True,
         label="elimination",
         follows_path=True,
+        starts_empty=False,
         map_limit_is_normal=False,
     ),
     # Tipping & Faul's: from nothing, the exact posterior of the few columns that are in.
@@ -217,6 +222,7 @@ RECIPES: dict[str, Recipe] = {
         centre=True,
         label="sequential",
         follows_path=False,
+        starts_empty=True,
         map_limit_is_normal=False,
     ),
 }

@@ -168,7 +168,7 @@ def fit_problem(
     path = [_settled(model, ended) for model in path]
     intercept, intercept_alpha, status = ended.intercept, ended.intercept_alpha, fit.status
     if not len(ended.columns):
-        if status not in (FitStatus.MAX_ITER, FitStatus.CALLBACK):
+        if not (taken.starts_empty and status in (FitStatus.MAX_ITER, FitStatus.CALLBACK)):
             status = FitStatus.ALL_PRUNED
         if settings.fit_intercept:
             intercept, intercept_alpha = log_odds(labels, weight), 0.0
