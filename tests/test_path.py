@@ -206,7 +206,7 @@ def test_a_weight_of_two_is_a_repeated_row_all_along_the_path(wide):
     repeated = SBLClassifier().fit(X[twice], y[twice])
     assert weighted.n_relevant_[0] == repeated.n_relevant_[0]
     np.testing.assert_array_equal(weighted.path_["n_relevant"], repeated.path_["n_relevant"])
-    np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-9, atol=1e-12)
 
 
 def test_a_common_factor_of_wide_data_changes_nothing(wide):
@@ -242,13 +242,6 @@ def test_an_intercept_with_a_prior_is_no_feature(wide):
     other = classifier.at(20)
     assert 0.0 < other.intercept_alpha_[0] < np.inf
     assert np.all(np.diff(classifier.path_["n_relevant"]) < 0)
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("total", [1e-6, 1.0, 1e6])
-def test_the_unit_of_the_weights_costs_no_time(wide, total):
-    X, _, y, _ = wide
-    SBLClassifier(max_iter=2).fit(X[:100], y[:100], sample_weight=np.full(100, total / 100.0))
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -83,7 +83,7 @@ def test_cells_are_kept_whatever_came_of_them(tmp_path):
     assert run(cells, "set", "model", 0, broken, limit=60) == records[0]
 
 
-@pytest.mark.parametrize("model", ["lr-l1", "lr-l2", "lr-l1-cv", "lr-l2-cv", "sbl-auto"])
+@pytest.mark.parametrize("model", ["lr-l1", "lr-l2", "lr-l1-cv", "lr-l2-cv", "sbl", "sbl-cv"])
 def test_adapters_agree_on_what_a_point_is(model):
     X, y = make_classification(200, 20, n_clusters_per_class=1, class_sep=2.0, random_state=0)
     found = list(adapters.MODELS[model].adapter(X[:150], y[:150], X[150:]))

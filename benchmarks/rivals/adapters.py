@@ -21,7 +21,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 
-from sparsebayes import SBLClassifier, sbl_path
+from sparsebayes import SBLClassifier
 
 # Fixed for all sets. l1: from a handful of features to where the training rows are separated.
 # l2: standardised genes want little, unit-norm text wants much. Its ends were moved outwards twice after a
@@ -147,18 +147,6 @@ def elimination_selected(select: str) -> Adapter:
     return point
 
 
-def automatic(X: Any, y: np.ndarray, X_test: Any) -> Path:
-    """The path that the solver "auto" goes down, as ``sbl_path`` tells it."""
-    start = time.perf_counter()
-    # It scores as it goes; what it makes of these labels is not used, since no adapter sees the test's own.
-    stand_ins = np.arange(X_test.shape[0]) % 2
-    path = sbl_path(X, y, X_test, stand_ins, estimator=SBLClassifier())
-    seconds = time.perf_counter() - start
-    for coef, intercept in zip(path.coef, path.intercept, strict=True):
-        yield linear_point(coef, intercept, X_test, seconds, {})
-        seconds = 0.0
-
-
 @dataclass(frozen=True, slots=True)
 class Model:
     adapter: Adapter
@@ -192,5 +180,4 @@ MODELS = {
     "sbl": Model(elimination),
     "sbl-cv": Model(elimination_selected("cv")),
     "sbl-cv-1se": Model(elimination_selected("cv-1se")),
-    "sbl-auto": Model(automatic),
 }

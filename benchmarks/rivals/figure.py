@@ -23,7 +23,6 @@ from benchmarks.rivals.wide import CELLS, SETS
 # Label, colour (Okabe and Ito's, told apart by all eyes), marker.
 STYLES = {
     "sbl": ("sparsebayes, path", "#0072B2", None),
-    "sbl-auto": ('sparsebayes, solver="auto", path', "#56B4E9", None),
     "sbl-cv": ("sparsebayes, five-fold choice", "#0072B2", "*"),
     "sbl-cv-1se": ("sparsebayes, one standard error", "#0072B2", "P"),
     "lr-l1": ("LR-l1 (liblinear)", "#D55E00", "o"),

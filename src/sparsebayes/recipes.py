@@ -86,24 +86,18 @@ class Recipe:
     """Columns of dense data are centred where the intercept is flat: the same model, better conditioned."""
     label: str
     """What the solver did, in ``status_``."""
-    follows_path: bool
+    follows_path: bool = False
     """From all weights down to none, one of the models on the way being chosen."""
-    starts_empty: bool
+    starts_empty: bool = False
     """What is not in the model has not been dropped from it."""
-    map_limit_is_normal: bool
+    map_limit_is_normal: bool = False
     """The inner loop is meant to be cut off by map_max_iter; no reason to warn."""
 
 
 def algorithm_2(map_solver: Callable[[float, int], MapSolver]) -> Callable[[Settings], OuterLoop]:
     def make(settings: Settings) -> OuterLoop:
         solver = map_solver(settings.map_tol, settings.map_max_iter)
-        return JointLoop(
-            solver,
-            settings.tol,
-            settings.max_iter,
-            settings.alpha_max,
-            settings.gamma_floor,
-        )
+        return JointLoop(solver, settings.tol, settings.max_iter, settings.alpha_max, settings.gamma_floor)
 
     return make
 
@@ -178,8 +172,6 @@ RECIPES: dict[str, Recipe] = {
         scale_if_none="none",
         centre=False,
         label="dqn",
-        follows_path=False,
-        starts_empty=False,
         map_limit_is_normal=True,
     ),
     # Classical SBL: Algorithm 2 with the full inverse of eq. 7.
@@ -192,9 +184,6 @@ RECIPES: dict[str, Recipe] = {
         scale_if_none="none",
         centre=False,
         label="newton",
-        follows_path=False,
-        starts_empty=False,
-        map_limit_is_normal=False,
     ),
     # Ours: one learned scale, the Hessian diagonal until few weights are left, then the full inverse.
     # A common factor of X is absorbed by that scale, and init_alpha only marks a prior as proper.
@@ -208,8 +197,6 @@ RECIPES: dict[str, Recipe] = {
         centre=True,
         label="elimination",
         follows_path=True,
-        starts_empty=False,
-        map_limit_is_normal=False,
     ),
     # Tipping & Faul's: from nothing, the exact posterior of the few columns that are in.
     "sequential": Recipe(
@@ -221,9 +208,7 @@ RECIPES: dict[str, Recipe] = {
         scale_if_none="common",
         centre=True,
         label="sequential",
-        follows_path=False,
         starts_empty=True,
-        map_limit_is_normal=False,
     ),
 }
 RECIPES["auto"] = replace(RECIPES["elimination"], label="auto (elimination)")

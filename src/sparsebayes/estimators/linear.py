@@ -55,27 +55,27 @@ class SBLClassifier(SparseBayesClassifier):
         The size of the model that is taken from the path of "elimination", for each binary problem; instead
         of choosing it by ``select``.
     init_alpha : float or "auto", default="auto"
-        Precision that "dqn" and "newton" start from, 1e-5 if "auto". "elimination" learns it.
+        Precision that "dqn" and "newton" start from, 1e-5 if "auto". The others learn it.
     alpha_max : float, default=1e6
         Weights with a larger precision are pruned (ALPHA_MAX), by "dqn" and "newton".
     gamma_floor : float, default=1e-4
         The constant c of eq. 15, in place of 1 - alpha B where that is not positive.
     map_tol : float or "auto", default="auto"
-        Norm of the gradient at which the inner solver stops: for "dqn" as it is (epsilon, 1e-1), for
-        "newton" and "auto" relative to the gradient at zero weights (1e-8).
+        Norm of the gradient at which the inner solver stops: for "dqn" as it is (epsilon, 1e-1), otherwise
+        relative to the gradient at zero weights (1e-8, 1e-6 for "sequential").
     map_max_iter : int, default=100
         Steps of the inner solver (MaxIts_qn).
     fit_intercept : bool, default=True
         Whether to have an intercept.
     intercept_prior : {"auto", "ard", "flat"}, default="auto"
         "ard": a precision of its own, prunable, as in the paper ("dqn" and "newton" unless told
-        otherwise); "flat": no prior, never pruned ("auto").
+        otherwise; "elimination" never prunes it); "flat": no prior, never pruned (the others).
     scale : {"auto", "columns", "none"}, default="auto"
         "columns" makes the prior proportional to each column's mean square (in "elimination": to its
         variance), so that multiplying a column by a constant changes nothing but its coefficient. "none"
-        takes the features as given. "auto": "none" for "dqn" and "newton"; for "elimination", "columns"
-        where there are no more columns than rows, and otherwise a prior proportional to each column's
-        standard deviation, which does not depend on a common factor of X.
+        takes the features as given. "auto": "none" for "dqn" and "newton", "columns" for "sequential"; for
+        "elimination", "columns" where there are no more columns than rows, and otherwise a prior
+        proportional to each column's standard deviation, which does not depend on a common factor of X.
     multi_class : {"ovo", "ovr"}, default="ovo"
         One-vs-one with pairwise coupling of the probabilities, or one-vs-rest.
     proba : {"mode", "moderated"}, default="mode"
@@ -88,7 +88,7 @@ class SBLClassifier(SparseBayesClassifier):
         in two gives the same model as one of both lengths.
     callbacks : list of callables, default=None
         Each is called once an outer iteration with a :class:`~sparsebayes.Progress`; one that
-        returns True stops the fit.
+        returns True stops the fit. Folds of ``select`` are not shown to it.
     random_state : int, RandomState instance or None, default=None
         Not used: nothing in a linear fit is random. Kept for a common interface.
     n_jobs : int, default=None
@@ -127,7 +127,8 @@ class SBLClassifier(SparseBayesClassifier):
     history_ : list of list of dict
         For each problem, a record per outer iteration: active weights, objective, gradient norm, largest
         change of log alpha, inner steps, matrix passes, seconds by phase, number of weights with
-        1 - alpha B <= 0. "elimination" adds one for the model it settles on.
+        1 - alpha B <= 0; where they are known, the evidence and the prior variance of a margin.
+        "elimination" adds one for the model it settles on.
     status_ : list of str
         For each problem, the solver taken and why it stopped.
     n_features_in_ : int

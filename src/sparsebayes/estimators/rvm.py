@@ -9,23 +9,13 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from threadpoolctl import threadpool_limits
 
 from sparsebayes import kernels
 from sparsebayes.basis import MAX_HELD, DistinctRows, IdentityBasis, KernelBasis, candidate_rows
 from sparsebayes.design import HoldLimit
 from sparsebayes.estimators._base import SparseBayesClassifier
 from sparsebayes.estimators._problem import Start, fit_problem
-from sparsebayes.estimators._widths import (
-    SEVERAL,
-    Losses,
-    Split,
-    both_classes,
-    by_evidence,
-    by_validation,
-    losses_of,
-    penalised_evidence,
-)
+from sparsebayes.estimators._widths import SEVERAL, Fits, Split, by_evidence, by_validation
 from sparsebayes.recipes import RECIPES, BasisName, recipe
 
 # Rows whose distances the median is taken over; two million pairs of them fix it to a per mille.
@@ -290,7 +280,7 @@ default="auto"
 
         gammas = None
         if self._has_gamma:
-            fits = _Fits(self, X, weight, problems, candidates, basis, Split.of(distinct))
+            fits = Fits(self._quiet_fit, X, weight, problems, candidates, basis, Split.of(distinct))
             gammas = self._gammas(gamma, fits)
         return [basis(chosen, gammas) for chosen in candidates]
 
@@ -448,55 +438,3 @@ def _part_of_each_class(labels, rng):
         share = int(np.ceil(len(rows) * ROWS_OF_THE_PART / len(labels)))
         part.append(rng.choice(rows, min(max(share, LEAST_OF_A_CLASS), len(rows)), replace=False))
     return np.sort(np.concatenate(part))
-
-
-class _Fits:
-    """Fits of all binary problems at some widths, for comparison."""
-
-    def __init__(self, classifier, X, weight, problems, candidates, basis, split):
-        self._classifier = classifier
-        self._X = X
-        self._weight = weight
-        self._problems = problems
-        self._candidates = candidates
-        self._basis = basis
-        self._split = split
-
-    @property
-    def n_held_out(self):
-        return int(np.count_nonzero(self._split.test))
-
-    def losses(self, gammas):
-        """Of every third row, by models of the others."""
-        values, weights = [], []
-        for problem, rows, chosen in self._each():
-            train, test = self._split.train[rows], self._split.test[rows]
-            if not both_classes(problem.labels, train) or not test.any():
-                continue
-            solution = self._fit(problem, rows, train, chosen, gammas)
-            values.append(losses_of(solution, self._X[rows[test]], problem.labels[test]))
-            weights.append(self._weight[rows[test]])
-        if not values:
-            return Losses(np.zeros(1), np.ones(1))
-        return Losses(np.concatenate(values), np.concatenate(weights))
-
-    def evidence(self, gammas):
-        """Of all problems together, on all rows or some thousands of them."""
-        total = 0.0
-        for problem, rows, chosen in self._each():
-            part = (self._split.train | self._split.test)[rows]
-            if both_classes(problem.labels, part):
-                total += penalised_evidence(self._fit(problem, rows, part, chosen, gammas))
-        return total
-
-    def _each(self):
-        everything = np.arange(self._X.shape[0])
-        for problem, chosen in zip(self._problems, self._candidates, strict=True):
-            yield problem, everything[problem.rows], chosen
-
-    def _fit(self, problem, rows, part, chosen, gammas):
-        within = chosen[np.isin(chosen, rows[part], assume_unique=True)]
-        basis = self._basis(within, gammas)
-        rows, labels = rows[part], problem.labels[part]
-        with threadpool_limits(1, "blas"):
-            return self._classifier._quiet_fit(self._X[rows], basis, labels, self._weight[rows])

@@ -7,6 +7,7 @@ from scipy.optimize import minimize_scalar
 
 from sparsebayes import link
 from sparsebayes._typing import Vector
+from sparsebayes.evidence.selection import weighted_sum
 
 # Logarithms of the slopes that are considered.
 WIDEST = 5.0
@@ -21,6 +22,6 @@ def calibration_slope(margins: Vector, sign: Vector, weight: Vector | None) -> f
 
     def loss(log_slope: float) -> float:
         losses = link.loss_and_residual(np.exp(log_slope) * margins, sign)[0]
-        return float(losses.sum() if weight is None else weight @ losses) + 0.5 * log_slope**2
+        return weighted_sum(losses, weight) + 0.5 * log_slope**2
 
     return float(np.exp(minimize_scalar(loss, bounds=(-WIDEST, WIDEST), method="bounded").x))

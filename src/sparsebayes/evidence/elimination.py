@@ -25,7 +25,6 @@ import numpy as np
 
 from sparsebayes import ard
 from sparsebayes._typing import IntVector, Mask, Vector
-from sparsebayes.curvature import CholeskyCurvature
 from sparsebayes.design import Design, Meter, Metered, row_shares
 from sparsebayes.evidence.fit import Fit, FitStatus, Record, State
 from sparsebayes.evidence.leave_one_out import leave_one_out_losses
@@ -132,10 +131,6 @@ class Solved:
     objective: Objective
     solver: MapSolver
     mode: MapResult
-
-    @property
-    def exact(self) -> bool:
-        return isinstance(self.mode.curvature, CholeskyCurvature)
 
 
 @dataclass(frozen=True, slots=True)

@@ -267,13 +267,13 @@ class Search:
         the model is worth more with a column is seen once it is in.
         """
         eligible = ~model.active & (self._forbidden_until <= iteration)
-        scorer = Scorer(objective, mode, 1 + int(ADDED_SHARE * model.size)) if eligible.any() else None
-        for pool in self._pools(eligible):
-            assert scorer is not None
-            found, alpha = scorer.choose(self._design.take(pool))
-            if len(found):
-                self.exhausted = False
-                return np.flatnonzero(pool)[found], alpha
+        self.exhausted = False
+        if eligible.any():
+            scorer = Scorer(objective, mode, 1 + int(ADDED_SHARE * model.size))
+            for pool in self._pools(eligible):
+                found, alpha = scorer.choose(self._design.take(pool))
+                if len(found):
+                    return np.flatnonzero(pool)[found], alpha
         self.exhausted = True
         return np.empty(0, dtype=np.intp), np.empty(0)
 

@@ -36,8 +36,9 @@ class NewtonCGSolver:
         gradient_norm = norm(gradient)
         status = MapStatus.MAX_ITER
         m = 0
-        # Where the gradient vanishes at zero weights, there is nothing to do, whatever min_iter says.
-        while (gradient_norm > target or m < min(self.min_iter, target > 0.0)) and m < self.max_iter:
+        # Where the gradient vanishes at zero weights, there is nothing to do.
+        least = self.min_iter if target > 0.0 else 0
+        while (gradient_norm > target or m < least) and m < self.max_iter:
             forcing = min(0.5, float(np.sqrt(gradient_norm / (target / self.tol))))
             # No more than is asked for.
             tol = max(forcing * gradient_norm, 0.5 * min(target, gradient_norm))
