@@ -171,7 +171,7 @@ def test_sparse_rows(kernel, solver, rng):
 def test_gamma(moons):
     X, y = moons
     distances = pairwise.euclidean_distances(X, squared=True)[np.triu_indices(len(X), 1)]
-    assert RVMClassifier().fit(X, y).gamma_ == pytest.approx(1.0 / np.median(distances))
+    assert RVMClassifier(gamma="median").fit(X, y).gamma_ == pytest.approx(1.0 / np.median(distances))
     assert RVMClassifier(gamma="scale").fit(X, y).gamma_ == pytest.approx(1.0 / (2 * X.var()))
     assert RVMClassifier(gamma=0.3).fit(X, y).gamma_ == 0.3
 
@@ -216,8 +216,9 @@ def test_a_batch_is_its_rows(kernel, moons):
 def test_an_outlier_does_not_blur_the_others(moons):
     X, y = moons
     clf = RVMClassifier().fit(np.vstack([X, [[1e12, 0.0]]]), np.append(y, 0))
-    assert clf.score(X, y) > 0.93
-    assert clf.gamma_ == pytest.approx(RVMClassifier().fit(X, y).gamma_, rel=0.1)
+    clean = RVMClassifier().fit(X, y)
+    assert clf.score(X, y) > clean.score(X, y) - 0.02
+    assert clf.gamma_ == pytest.approx(clean.gamma_, rel=0.1)
 
 
 def test_a_callable_keeps_its_array(moons):
@@ -243,8 +244,10 @@ def test_a_callable_without_vectors():
 @pytest.mark.parametrize("factor", [1e-200, 1e200])
 def test_extreme_weights_do_not_change_the_width(factor, moons):
     X, y = moons
-    gamma = RVMClassifier(max_iter=1).fit(X, y).gamma_
-    assert RVMClassifier(max_iter=1).fit(X, y, np.full(160, factor)).gamma_ == pytest.approx(gamma)
+    for name in ("median", "evidence"):
+        clf = RVMClassifier(gamma=name, max_iter=1)
+        gamma = clf.fit(X, y).gamma_
+        assert clf.fit(X, y, np.full(160, factor)).gamma_ == pytest.approx(gamma)
 
 
 def test_single_precision_far_from_the_origin(rng):

@@ -315,13 +315,10 @@ def test_other_bases(make):
     assert 0 < clf.n_relevant_[0] <= 60
 
 
-def test_widths_by_fits_need_the_solver_that_is_compared():
+def test_widths_that_cannot_be():
     X, y = classification(n=60, m=3)
-    for gamma in ("evidence", "validation"):
-        with pytest.raises(
-            ValueError, match=r"compares fits of the solver 'sequential'.*Got solver='newton'"
-        ):
-            RVMClassifier(solver="newton", gamma=gamma).fit(X, y)
+    with pytest.raises(ValueError, match=r"gamma='evidence'.*'laplacian'.*Got kernel='poly'"):
+        RVMClassifier("poly", gamma="evidence").fit(X, y)
     for gamma in (["a"], []):
         with pytest.raises(ValueError, match="must be a name, a positive number or a sequence"):
             RVMClassifier(gamma=gamma).fit(X, y)

@@ -11,30 +11,37 @@ import scipy.sparse as sp
 
 from sparsebayes._typing import AnyArray, IntVector, Vector
 from sparsebayes.basis.base import first_of_each
-from sparsebayes.kernels import Kernel, KernelFunction
+from sparsebayes.kernels import FeatureScales, Kernel, KernelFunction
 
 
 @dataclass(frozen=True, slots=True)
 class KernelBasis:
-    """phi_k(x) = K(x, v_k), or, where there are ``gammas``, K of the width gamma_k."""
+    """phi_k(x) = K(x, v_k), or, where there are ``gammas``, K of the width gamma_k; of scaled features."""
 
     kernel: KernelFunction
     vectors: Any  # an array or a CSR matrix
     names: IntVector  # the vectors' rows in the training data
     gammas: Vector | None = None  # None where all vectors have the kernel's own
     keys: IntVector | None = None  # what a vector at a width is known by; None: its name
+    scales: FeatureScales | None = None  # None where all features count as they are
 
     @classmethod
     def of_widths(
-        cls, kernel: Kernel, vectors: Any, names: IntVector, gammas: Vector, n_rows: int
+        cls,
+        kernel: Kernel,
+        vectors: Any,
+        names: IntVector,
+        gammas: Vector,
+        n_rows: int,
+        scales: FeatureScales | None = None,
     ) -> KernelBasis:
         """Every vector at every width; of ``n_rows`` rows of training data."""
         if len(gammas) == 1:
-            return cls(replace(kernel, gamma=float(gammas[0])), vectors, names)
+            return cls(replace(kernel, gamma=float(gammas[0])), vectors, names, scales=scales)
         keys = np.concatenate([names + k * n_rows for k in range(len(gammas))])
         repeated = np.tile(names, len(gammas))
         order = np.tile(np.arange(len(names)), len(gammas))
-        return cls(kernel, vectors[order], repeated, np.repeat(gammas, len(names)), keys)
+        return cls(kernel, vectors[order], repeated, np.repeat(gammas, len(names)), keys, scales)
 
     @classmethod
     def merged(cls, bases: Sequence[Self]) -> Self:
@@ -47,19 +54,22 @@ class KernelBasis:
         if bases[0].gammas is not None:
             gammas = np.concatenate([basis.gammas for basis in bases if basis.gammas is not None])
             keys = np.concatenate([basis.numbers for basis in bases])
-        return cls(bases[0].kernel, vectors, names, gammas, keys).kept(first)
+        return cls(bases[0].kernel, vectors, names, gammas, keys, bases[0].scales).kept(first)
 
     @property
     def numbers(self) -> IntVector:
         return self.names if self.keys is None else self.keys
 
     def transform(self, X: Any) -> AnyArray:
-        if self.gammas is None:
-            return self.kernel(X, self.vectors)
-        assert isinstance(self.kernel, Kernel)
-        return replace(self.kernel, gamma=self.gammas)(X, self.vectors)
+        kernel, vectors = self.kernel, self.vectors
+        if self.gammas is not None:
+            assert isinstance(kernel, Kernel)
+            kernel = replace(kernel, gamma=self.gammas)
+        if self.scales is not None:
+            X, vectors = self.scales(X), self.scales(vectors)
+        return kernel(X, vectors)
 
     def kept(self, active: IntVector) -> Self:
         gammas = None if self.gammas is None else self.gammas[active]
         keys = None if self.keys is None else self.keys[active]
-        return type(self)(self.kernel, self.vectors[active], self.names[active], gammas, keys)
+        return replace(self, vectors=self.vectors[active], names=self.names[active], gammas=gammas, keys=keys)

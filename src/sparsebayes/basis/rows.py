@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.cluster import kmeans_plusplus
 
-from sparsebayes._typing import AnyArray, IntVector, Vector
+from sparsebayes._typing import AnyArray, IntVector, Matrix, Vector
 
 # k-means++ looks at so many rows for each one it chooses; more make it slower and not better.
 ROWS_PER_CANDIDATE = 50
@@ -38,12 +38,12 @@ class DistinctRows:
         """The weight of each: the sum over its occurrences."""
         return np.bincount(self.inverse, weights=weight, minlength=len(self.first)).astype(np.float64)
 
-    def main_class(self, codes: IntVector, weight: Vector) -> IntVector:
-        """The class that each mostly occurs with."""
+    def class_weights(self, codes: IntVector, weight: Vector) -> Matrix:
+        """The weight of each in every class."""
         n_classes = int(codes.max()) + 1
-        cells = np.bincount(self.inverse * n_classes + codes, weights=weight)
-        cells.resize(len(self.first) * n_classes)
-        return np.asarray(cells.reshape(-1, n_classes).argmax(axis=1))
+        size = len(self.first) * n_classes
+        cells = np.bincount(self.inverse * n_classes + codes, weights=weight, minlength=size)
+        return cells.astype(np.float64).reshape(-1, n_classes)
 
 
 def _dense_keys(X: AnyArray) -> AnyArray:

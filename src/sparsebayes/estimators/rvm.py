@@ -15,7 +15,17 @@ from sparsebayes.basis import MAX_HELD, DistinctRows, IdentityBasis, KernelBasis
 from sparsebayes.design import HoldLimit
 from sparsebayes.estimators._base import SparseBayesClassifier
 from sparsebayes.estimators._problem import Start, fit_problem
-from sparsebayes.estimators._widths import SEVERAL, Fits, Split, by_evidence, by_validation
+from sparsebayes.estimators._scales import (
+    MAX_FEATURES,
+    ROWS_HELD_OUT,
+    ROWS_TO_LEARN,
+    Sample,
+    best_scaling,
+    column_scales,
+    evidence_gamma,
+    learned_scales,
+)
+from sparsebayes.estimators._widths import SEVERAL, Fits, Split, by_validation
 from sparsebayes.recipes import RECIPES, BasisName, recipe
 
 # Rows whose distances the median is taken over; two million pairs of them fix it to a per mille.
@@ -23,7 +33,8 @@ ROWS_FOR_MEDIAN = 2000
 WITH_GAMMA = set(kernels.NAMES) - {"linear", "cosine"}
 # Beyond max_basis rows, so many of them.
 DEFAULT_CANDIDATES = 1000
-GAMMAS = {"auto", "median", "scale", "several", "validation", "evidence"}
+GAMMAS = {"auto", "evidence", "median", "scale", "several"}
+FEATURE_SCALES = {"auto", "none", "columns", "learned"}
 # Of the sequential solver: with more rows than this, vectors are chosen on so many of them.
 CHOICE_ON_A_PART_BEYOND = 50_000
 ROWS_OF_THE_PART = 30_000
@@ -47,19 +58,29 @@ or callable, default="rbf"
           "cosine": <a, b> / (||a|| ||b||).
         - "precomputed": X is the kernel matrix itself, rows against training rows.
         - A callable is given two matrices of rows and returns the matrix of kernel values.
-    gamma : {"auto", "median", "scale", "several", "validation", "evidence"}, float or sequence of floats, \
-default="auto"
+    gamma : {"auto", "evidence", "median", "scale", "several"}, float or sequence of floats, default="auto"
+        - "evidence": the width at which a Gaussian process on the labels of up to 800 rows has the largest
+          evidence; for the kernels of distances, "rbf", "laplacian" and "exponential".
         - "median": 1 / median over pairs of training rows of the distance in the kernel's exponent (for "rbf"
           the squared one, as for kernels of inner products); "scale": 1 / (n_features * X.var()). Both count
           rows by their weights.
         - A sequence: every candidate row at each of these widths, in one basis; a row may then be kept at
           more than one. "several": 1, 4 and 16 times the median's gamma.
-        - "validation": a quarter of the median's gamma or all of it, whichever has the larger evidence; or
-          "several", where that is better, by more than two standard errors, on every third row, held out. On
-          few rows (under about 1500) that is not tried.
-        - "evidence": one of 1/4, 1, 4, 16 times the median's gamma or "several", by the evidence less 4 for
-          each vector. Both compare fits on up to 6000 rows.
-        - "auto": "validation" for the sequential solver and a kernel of distances, otherwise "median".
+        - "auto": for the sequential solver and a kernel of distances, the gamma of "evidence" or a quarter of
+          it, whichever gives the classifier the larger evidence, less 2 for each vector, on up to 6000 rows;
+          or 1, 4 and 16 times the former at once, where that is better, by more than two standard errors, on
+          every third of those rows, held out (on fewer than about 1500 rows that is not tried). Otherwise
+          "median".
+    feature_scales : {"auto", "none", "columns", "learned"}, default="auto"
+        What features are multiplied by before distances are taken.
+
+        - "none": they count as they are. "columns": each is given unit variance.
+        - "learned": each has a width of its own, by the evidence of the same process ("automatic relevance
+          determination"); those that make less than a hundredth of the squared distances together are not
+          used at all. For the kernel "rbf" and up to 10 000 features.
+        - "auto": where ``gamma="auto"`` and "learned" is possible, the first of "none", "columns" and
+          "learned" that no later one is clearly better than: by two standard errors of the process's loss on
+          other rows than it was fitted to. Otherwise "none".
     degree : float, default=3
         Of the kernel "poly".
     coef0 : float, default=1
@@ -133,6 +154,9 @@ default="auto"
     gamma_ : float or ndarray of shape (n_vectors,)
         The kernel's gamma, one for each vector where there are several widths; not there for kernels without
         one.
+    feature_scales_ : ndarray of shape (n_features,)
+        What features are multiplied by, zero where one is not used; ``relevance_vectors_`` are as they were
+        given. Not there for kernel="precomputed".
     coef_ : ndarray of shape (n_problems, n_vectors)
         Weights, exactly zero where a problem does not use a vector. One row for two classes, otherwise one a
         pair in the order (0, 1), (0, 2), ..., (1, 2), ... (positive: the second of the pair) or one a class.
@@ -180,11 +204,19 @@ default="auto"
     """
 
     _basis_name: ClassVar[BasisName] = "kernel"
-    _fixed: ClassVar[tuple[str, ...]] = ("multi_class", "kernel", "gamma", "degree", "coef0")
+    _fixed: ClassVar[tuple[str, ...]] = (
+        "multi_class",
+        "kernel",
+        "gamma",
+        "feature_scales",
+        "degree",
+        "coef0",
+    )
     _parameter_constraints: ClassVar[dict] = {
         **SparseBayesClassifier._parameter_constraints,
         "kernel": [StrOptions({*kernels.NAMES, "precomputed"}), callable],
         "gamma": [StrOptions(GAMMAS), Interval(Real, 0, None, closed="neither"), "array-like"],
+        "feature_scales": [StrOptions(FEATURE_SCALES)],
         "degree": [Interval(Real, 0, None, closed="left")],
         "coef0": [Interval(Real, None, None, closed="neither")],
         "basis": [StrOptions({"auto", "all"}), Interval(Integral, 1, None, closed="left")],
@@ -196,6 +228,7 @@ default="auto"
         kernel="rbf",
         *,
         gamma="auto",
+        feature_scales="auto",
         degree=3,
         coef0=1,
         basis="auto",
@@ -221,6 +254,7 @@ default="auto"
     ):
         self.kernel = kernel
         self.gamma = gamma
+        self.feature_scales = feature_scales
         self.degree = degree
         self.coef0 = coef0
         self.basis = basis
@@ -267,16 +301,20 @@ default="auto"
     def _bases(self, X, codes, weight, numbers, problems):
         rng = check_random_state(self.random_state)
         distinct = DistinctRows.of(X)
-        gamma = self._one_gamma(X, distinct, weight, rng)
-        candidates = [self._candidates_of(problem, X, distinct, codes, weight, rng) for problem in problems]
         if self.kernel == "precomputed":
+            candidates = self._candidates_of_each(problems, X, distinct, codes, weight, rng)
             return [IdentityBasis(X.shape[1], numbers[chosen]) for chosen in candidates]
+        draw = (distinct, codes, weight, rng)
+        scales, gamma = self._scales_and_gamma(X, *draw)
+        seen = X if scales is None else scales(X)
+        candidates = self._candidates_of_each(problems, seen, *draw)
 
         def basis(chosen, gammas):
             if gammas is None:
-                return KernelBasis(self._kernel_with(gamma), X[chosen], numbers[chosen])
+                return KernelBasis(self._kernel_with(gamma), X[chosen], numbers[chosen], scales=scales)
             kernel = self._kernel_with(float(gammas[0]))
-            return KernelBasis.of_widths(kernel, X[chosen], numbers[chosen], gammas, int(numbers[-1]) + 1)
+            n_rows = int(numbers[-1]) + 1
+            return KernelBasis.of_widths(kernel, X[chosen], numbers[chosen], gammas, n_rows, scales)
 
         gammas = None
         if self._has_gamma:
@@ -293,34 +331,96 @@ default="auto"
             return kernels.UserKernel(self.kernel)
         return kernels.Kernel(self.kernel, gamma, self.degree, self.coef0)
 
-    def _one_gamma(self, X, distinct, weight, rng):
-        """The number that the kernel has, or that widths are multiples of."""
+    def _scales_and_gamma(self, X, distinct, codes, weight, rng):
+        """What features are multiplied by, None where they are not; and the kernel's gamma, or the one that
+        widths are multiples of, for features so scaled.
+        """
+        draw = (distinct, codes, weight, rng)
+        taken = self._takes_feature_scales(X.shape[1])
+        if taken == "none":
+            return None, self._one_gamma(X, *draw)
+        unit = self._median_gamma(X, distinct, weight, rng)
+        sample = Sample.of(X, distinct, codes, weight, ROWS_TO_LEARN + ROWS_HELD_OUT)
+        start = None
+        if taken == "auto":
+            taken, start = best_scaling(sample, unit)
+        if taken == "none":
+            return None, self._one_gamma(X, *draw, start)
+        if taken == "learned":
+            scales = kernels.FeatureScales.of(learned_scales(sample, unit))
+            # The scales are the widths that evidence prefers.
+            known = self._takes_gamma in ("auto", "evidence")
+            return scales, 1.0 if known else self._one_gamma(scales(X), *draw)
+        factor = np.sqrt(unit)
+        scales = kernels.FeatureScales.of(factor * column_scales(factor * X, weight))
+        return scales, self._one_gamma(scales(X), *draw, start)
+
+    def _takes_feature_scales(self, n_features):
+        taken = self.feature_scales
+        may_learn = self.kernel == "rbf" and n_features <= MAX_FEATURES
+        if taken == "learned" and not may_learn:
+            raise ValueError(
+                "RVMClassifier(feature_scales='learned') is for kernel='rbf' and up to "
+                f"{MAX_FEATURES} features. Got kernel={self.kernel!r} and {n_features} features."
+            )
+        if taken == "columns" and callable(self.kernel):
+            raise ValueError(
+                "RVMClassifier(feature_scales='columns') is for kernels by name: a function of yours is "
+                "given the features as they are."
+            )
+        if taken == "auto" and not (may_learn and self._takes_gamma == "auto"):
+            return "none"
+        return taken
+
+    @property
+    def _takes_gamma(self):
+        """Which gamma is meant by "auto"."""
+        if isinstance(self.gamma, str) and self.gamma == "auto":
+            return "auto" if self._is_sequential and self.kernel in kernels.DISTANCES else "median"
+        return self.gamma
+
+    def _one_gamma(self, X, distinct, codes, weight, rng, start=None):
         if not self._has_gamma:
             return 1.0
-        if not isinstance(self.gamma, str):
+        taken = self._takes_gamma
+        if not isinstance(taken, str):
             return float(self._given_gammas()[0])
+        if taken == "scale":
+            alone = len(distinct.first) < 2
+            return self._in_range(1.0 if alone else X.shape[1] * kernels.weighted_variance(X, weight))
+        gamma = self._median_gamma(X, distinct, weight, rng)
+        if taken in ("median", "several"):
+            return gamma
+        if self.kernel not in kernels.DISTANCES:
+            raise ValueError(
+                "RVMClassifier(gamma='evidence') is for the kernels 'rbf', 'laplacian' and 'exponential'. "
+                f"Got kernel={self.kernel!r}."
+            )
+        sample = Sample.of(X, distinct, codes, weight, ROWS_TO_LEARN)
+        return evidence_gamma(self.kernel, sample, gamma, start)
+
+    def _median_gamma(self, X, distinct, weight, rng):
+        rows, total = distinct.first, distinct.total(weight)
+        if len(rows) > ROWS_FOR_MEDIAN:
+            drawn = np.sort(rng.choice(len(rows), ROWS_FOR_MEDIAN, replace=False))
+            rows, total = rows[drawn], total[drawn]
+        return self._in_range(kernels.median_distance(self.kernel, X[rows], total))
+
+    def _in_range(self, distance):
+        """Its inverse."""
         with np.errstate(over="ignore", divide="ignore"):
-            gamma = float(1.0 / np.float64(self._scale_of(X, distinct, weight, rng)))
+            gamma = float(1.0 / np.float64(distance))
         if not 0.0 < gamma < np.inf:
             raise ValueError(kernels.OUT_OF_RANGE.format("Distances between rows of X are"))
         return gamma
 
     def _gammas(self, gamma, fits):
         """The widths of the basis."""
-        if not isinstance(self.gamma, str):
+        taken = self._takes_gamma
+        if not isinstance(taken, str):
             return self._given_gammas()
-        taken = self.gamma
         if taken == "auto":
-            taken = "validation" if self._is_sequential and self.kernel in kernels.DISTANCES else "median"
-        if taken in ("validation", "evidence") and not self._is_sequential:
-            raise ValueError(
-                f"RVMClassifier(gamma={taken!r}) compares fits of the solver 'sequential' ('auto'). "
-                f"Got solver={self.solver!r}."
-            )
-        if taken == "validation":
             return by_validation(gamma, fits.evidence, fits.losses, fits.n_held_out)
-        if taken == "evidence":
-            return by_evidence(gamma, fits.evidence)
         return gamma * np.array(SEVERAL if taken == "several" else (1.0,))
 
     def _given_gammas(self):
@@ -338,6 +438,9 @@ default="auto"
     @property
     def _is_sequential(self):
         return recipe(self.solver, self._basis_name).outer_loop is RECIPES["sequential"].outer_loop
+
+    def _candidates_of_each(self, problems, X, distinct, codes, weight, rng):
+        return [self._candidates_of(problem, X, distinct, codes, weight, rng) for problem in problems]
 
     def _candidates_of(self, problem, X, distinct, codes, weight, rng):
         """Rows of X that are candidates in a binary problem."""
@@ -375,18 +478,6 @@ default="auto"
         weight = None if np.all(weight == 1.0) else weight
         return fit_problem(X, basis, labels, weight, settings, None, None, lambda state, scale: False)
 
-    def _scale_of(self, X, distinct, weight, rng):
-        """What gamma is the inverse of."""
-        if len(distinct.first) < 2:
-            return 1.0
-        if self.gamma == "scale":
-            return X.shape[1] * kernels.weighted_variance(X, weight)
-        rows, total = distinct.first, distinct.total(weight)
-        if len(rows) > ROWS_FOR_MEDIAN:
-            drawn = np.sort(rng.choice(len(rows), ROWS_FOR_MEDIAN, replace=False))
-            rows, total = rows[drawn], total[drawn]
-        return kernels.median_distance(self.kernel, X[rows], total)
-
     def _candidates(self, X, distinct, codes, weight, rng):
         """Which rows of X are candidates, in ascending order."""
         limit = len(distinct.first)
@@ -396,7 +487,7 @@ default="auto"
             limit = self.basis
         chosen = distinct.first
         if limit < len(chosen):
-            classes, total = distinct.main_class(codes, weight), distinct.total(weight)
+            classes, total = distinct.class_weights(codes, weight).argmax(axis=1), distinct.total(weight)
             chosen = chosen[candidate_rows(X[chosen], classes, total, limit, rng)]
         return np.sort(chosen)
 
@@ -406,11 +497,15 @@ default="auto"
             return IdentityBasis(self._training_shape[1], self.relevance_)
         vectors = (self._kernel, self.relevance_vectors_, self.relevance_)
         if self._numbers is None:
-            return KernelBasis(*vectors)
-        return KernelBasis(*vectors, np.asarray(self.gamma_), self._numbers)
+            return KernelBasis(*vectors, scales=self._scales)
+        return KernelBasis(*vectors, np.asarray(self.gamma_), self._numbers, self._scales)
 
     def _keep_basis(self, bases):
-        for name in ("relevance_vectors_", "gamma_"):  # of an earlier fit with another kernel
+        for name in (
+            "relevance_vectors_",
+            "gamma_",
+            "feature_scales_",
+        ):  # of an earlier fit with another kernel
             if hasattr(self, name):
                 delattr(self, name)
         if isinstance(bases[0], IdentityBasis):
@@ -418,7 +513,11 @@ default="auto"
             self.relevance_ = np.unique(np.concatenate([basis.numbers for basis in bases]))
             return self.relevance_
         merged = KernelBasis.merged(bases)
-        self._kernel = merged.kernel
+        self._kernel, self._scales = merged.kernel, merged.scales
+        n_features = merged.vectors.shape[1]
+        self.feature_scales_ = (
+            np.ones(n_features) if self._scales is None else self._scales.of_all(n_features)
+        )
         self.relevance_, self.relevance_vectors_ = merged.names, merged.vectors
         self._numbers = merged.keys
         if isinstance(merged.kernel, kernels.Kernel) and merged.kernel.name in WITH_GAMMA:

@@ -1,0 +1,182 @@
+"""How much each feature counts in the distances of a kernel, where the user does not say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.preprocessing import StandardScaler
+
+from sparsebayes import kernels
+from sparsebayes._typing import IntVector, Mask, Matrix, Vector
+from sparsebayes.basis import DistinctRows
+from sparsebayes.estimators._widths import Losses
+from sparsebayes.evidence.label_process import (
+    LabelProcess,
+    Labels,
+    Widths,
+    gaussian,
+    one_width,
+    width_of_each,
+)
+
+# Rows of a process that widths are learned from, and of the smaller ones that are compared, at so many other
+# rows, to see whether scales are worth having. With fewer rows to compare at, features stay as they are.
+ROWS_TO_LEARN = 800
+ROWS_TO_COMPARE = 300
+ROWS_HELD_OUT = 2000
+MIN_HELD_OUT = 30
+# The sample is held as a dense matrix.
+MAX_FEATURES = 10_000
+# Scales are to be better by two standard errors, and by this share of the loss: features as they are is what
+# a user expects.
+WORTH_HAVING = 0.05
+# Of the squared distances: features that make less than this together are not seen at all.
+NEGLIGIBLE = 0.01
+# Classes rarer than this, relative to the mean class, are drawn as if they were not.
+RARE = 0.25
+# Logarithms of widths are rounded, lest an error in the last digit of a distance reach the model.
+DECIMALS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Some distinct rows, in an order of which every beginning is a fair sample, and their labels."""
+
+    X: Any
+    labels: Labels
+
+    @classmethod
+    def of(cls, X: Any, distinct: DistinctRows, codes: IntVector, weight: Vector, n_rows: int) -> Sample:
+        classes = distinct.class_weights(codes, weight)
+        order = _mixed(classes.argmax(axis=1))[:n_rows]
+        classes = classes[order]
+        labels = Labels(classes[:, 1:] if classes.shape[1] == 2 else classes, classes.sum(axis=1))
+        return cls(X[distinct.first[order]].astype(np.float64, copy=False), labels)
+
+    def __len__(self) -> int:
+        return int(self.X.shape[0])
+
+    def part(self, start: int, stop: int) -> Sample:
+        return Sample(self.X[start:stop], self.labels.take(slice(start, stop)))
+
+
+def _mixed(classes: IntVector) -> IntVector:
+    """All positions, so that every beginning has the classes in proportion, rare ones somewhat more."""
+    counts = np.bincount(classes)
+    share = np.maximum(counts / len(classes), RARE / np.count_nonzero(counts))
+    order = np.random.RandomState(0).permutation(len(classes))
+    due = np.empty(len(classes))
+    for code in np.flatnonzero(counts):
+        members = order[classes[order] == code]
+        due[members] = (np.arange(len(members)) + 0.5) / share[code]
+    return order[np.argsort(due[order], kind="stable")]
+
+
+def evidence_gamma(kernel: str, sample: Sample, unit: float, start: Widths | None = None) -> float:
+    """The gamma of a kernel of distances with the largest evidence; ``unit`` is its order of magnitude."""
+    sample = sample.part(0, ROWS_TO_LEARN)
+    process = LabelProcess(sample.labels)
+    if len(sample) < 2 or not process.has_labels:
+        return unit
+    exponents = kernels.DISTANCES[kernel](sample.X, sample.X) * unit
+    if start is not None:
+        start = start.wider(np.log(unit))
+    return unit * float(np.exp(one_width(process, exponents, start).widths[0].round(DECIMALS)))
+
+
+def column_scales(X: Any, weight: Vector) -> Vector:
+    """1 over the standard deviation of each feature, 0 for one that is constant."""
+    scaler = StandardScaler(with_mean=False).fit(X, sample_weight=weight / weight.max())
+    return np.where(scaler.scale_ == np.sqrt(scaler.var_), 1.0 / scaler.scale_, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A process whose features have been scaled in some way."""
+
+    name: str
+    factors: Vector
+    widths: Widths
+
+    def losses(self, process: LabelProcess, rows: Matrix, others: Matrix, labels: Labels) -> Losses:
+        """At other rows."""
+        rows, others = rows * self.factors, others * self.factors
+        values = process.losses(
+            gaussian(rows, rows, self.widths.widths),
+            gaussian(others, rows, self.widths.widths),
+            self.widths.amplitude,
+            self.widths.noise,
+            labels,
+        )
+        return Losses(values, labels.weight)
+
+
+def best_scaling(sample: Sample, unit: float) -> tuple[str, Widths | None]:
+    """The first of "none", "columns" and "learned" that no later one is clearly better than, at rows that
+    were held out; and its widths, as gammas of features so scaled.
+    """
+    n_rows = min(ROWS_TO_COMPARE, len(sample) // 2)
+    if n_rows < MIN_HELD_OUT:
+        return "none", None
+    first, second = sample.part(0, n_rows), sample.part(n_rows, n_rows + ROWS_HELD_OUT)
+    process = LabelProcess(first.labels)
+    if not process.has_labels:
+        return "none", None
+    rows, others = (_near_the_origin(part.X, first.X, unit) for part in (first, second))
+    trials = _trials(process, rows, first.labels.weight)
+    best = trials[0]
+    losses = best.losses(process, rows, others, second.labels)
+    for trial in trials[1:]:
+        its_losses = trial.losses(process, rows, others, second.labels)
+        if its_losses.better_than(losses) and its_losses.total < (1.0 - WORTH_HAVING) * losses.total:
+            best, losses = trial, its_losses
+    # Rows are in units of their own only where columns are as they were.
+    return best.name, best.widths.wider(-np.log(unit)) if best.name == "none" else best.widths
+
+
+def learned_scales(sample: Sample, unit: float) -> Vector:
+    """For each feature the square root of its own gamma, zero where it does not matter."""
+    sample = sample.part(0, ROWS_TO_LEARN)
+    process = LabelProcess(sample.labels)
+    rows = _near_the_origin(sample.X, sample.X, unit)
+    if len(sample) < 2 or not process.has_labels:
+        return np.full(rows.shape[1], np.sqrt(unit))
+    learned = _trials(process, rows, sample.labels.weight)[-1]
+    factors = learned.factors * np.exp(0.5 * learned.widths.widths.round(DECIMALS))
+    # Of pairs of rows. More than 1 is as good as 1, where the kernel has come to an end.
+    squares = np.minimum(np.square(np.diff(rows, axis=0) * factors), 1.0)
+    factors[_negligible(squares.mean(axis=0))] = 0.0
+    return factors * float(np.sqrt(unit))
+
+
+def _trials(process: LabelProcess, rows: Matrix, weight: Vector) -> list[Trial]:
+    """Features as they are, of unit variance, and each with a width of its own, starting from the better."""
+    trials = []
+    for name, factors in (("none", np.ones(rows.shape[1])), ("columns", column_scales(rows, weight))):
+        scaled = rows * factors
+        exponents = kernels.sq_distances(scaled, scaled)
+        middle = kernels.median_distance("rbf", scaled, weight)
+        if middle > 0.0:
+            widths = one_width(process, exponents / middle).wider(np.log(middle))
+            trials.append(Trial(name, factors, widths))
+    start = min(trials, key=lambda trial: trial.widths.cost)
+    widths = width_of_each(process, rows * start.factors, start.widths)
+    return [*trials, Trial("learned", start.factors, widths)]
+
+
+def _near_the_origin(X: Any, middle: Any, unit: float) -> Matrix:
+    """Dense, in units in which squared distances are about 1."""
+    X, middle = (part.toarray() if sp.issparse(part) else part for part in (X, middle))
+    factor = np.sqrt(unit)
+    return np.asarray(X * factor - np.median(middle * factor, axis=0))
+
+
+def _negligible(shares: Vector) -> Mask:
+    order = np.argsort(shares, kind="stable")
+    small = np.cumsum(shares[order]) <= NEGLIGIBLE * shares.sum()
+    negligible = np.zeros(len(shares), dtype=bool)
+    negligible[order[small]] = True
+    return negligible
