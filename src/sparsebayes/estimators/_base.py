@@ -23,7 +23,7 @@ from sparsebayes.design import HoldLimit
 from sparsebayes.estimators._problem import Progress, Solution, Start, evaluated, margins
 from sparsebayes.estimators._selection import fit_selected
 from sparsebayes.posterior import moderated
-from sparsebayes.recipes import ENERGY_EXPONENT, RECIPES, BasisName, Settings, recipe
+from sparsebayes.recipes import ENERGY_EXPONENT, PATH_TOL, RECIPES, BasisName, Settings, recipe
 
 # Elements of a dense matrix that one core works through as fast as two.
 SMALL_MATRIX = 1 << 20
@@ -185,6 +185,7 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
             select=getattr(self, "select", "evidence"),
             max_features=getattr(self, "max_features", None) if self._stop_at is None else None,
             prior_variance=None,
+            path_tol=PATH_TOL,
             hold_limit=self._hold_limit,
         )
 

@@ -17,7 +17,7 @@ from sparsebayes.estimators._problem import PathModel, Solution, Start, fit_prob
 from sparsebayes.evidence import State
 from sparsebayes.evidence.calibration import calibration_slope
 from sparsebayes.evidence.selection import standard_error, weighted_sum
-from sparsebayes.recipes import Settings, recipe
+from sparsebayes.recipes import FOLD_TOL, Settings, recipe
 
 N_FOLDS = 5
 
@@ -29,6 +29,7 @@ class Curve:
     sizes: IntVector
     slopes: Vector
     losses: list[Vector]  # a loss a sample, after calibration
+    prior_variance: float | None  # that of the margins of all of them
 
     def chosen(self, weight: Vector | None, within_error: bool) -> int:
         """The size with the least loss, or the least size within a standard error of it."""
@@ -64,7 +65,7 @@ def fit_selected(
         return fit_problem(X, basis, labels, weight, settings, start, n_threads, callback)
     curve = cross_validated(X, basis, labels, weight, settings, n_threads)
     size = curve.chosen(weight, settings.select == "cv-1se")
-    settings = replace(settings, max_features=size)
+    settings = replace(settings, max_features=size, prior_variance=curve.prior_variance)
     # Not from where an earlier fit ended: the folds were not.
     solution = fit_problem(X, basis, labels, weight, settings, None, n_threads, callback)
     return calibrated(solution, curve)
@@ -79,7 +80,8 @@ def cross_validated(
         raise ValueError(
             "Cross-validation along the path needs two samples of each class at least. Use select='evidence'."
         )
-    settings = replace(settings, stop_at_max_iter=True)  # the last point: no time is spent on choosing one
+    # The last point: no time is spent on choosing one.
+    settings = replace(settings, stop_at_max_iter=True, path_tol=FOLD_TOL)
     sizes: IntVector | None = None
     held_out: list[Vector] = []
     for train, test in StratifiedKFold(n_folds).split(labels, labels):
@@ -109,7 +111,7 @@ def cross_validated(
     losses = [
         link.loss_and_residual(slope * each, sign)[0] for slope, each in zip(slopes, held_out, strict=True)
     ]
-    return Curve(sizes, slopes, losses)
+    return Curve(sizes, slopes, losses, settings.prior_variance)
 
 
 def calibrated(solution: Solution, curve: Curve) -> Solution:

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
+from threadpoolctl import threadpool_limits
 
 from sparsebayes import kernels
 from sparsebayes.basis import MAX_HELD, DistinctRows, IdentityBasis, KernelBasis, candidate_rows
@@ -302,10 +303,12 @@ or callable, default="rbf"
         rng = check_random_state(self.random_state)
         distinct = DistinctRows.of(X)
         if self.kernel == "precomputed":
+            self._takes_feature_scales(X.shape[1])  # or complains
             candidates = self._candidates_of_each(problems, X, distinct, codes, weight, rng)
             return [IdentityBasis(X.shape[1], numbers[chosen]) for chosen in candidates]
         draw = (distinct, codes, weight, rng)
-        scales, gamma = self._scales_and_gamma(X, *draw)
+        with threadpool_limits(1, "blas"):  # matrices are small, and waking threads costs more
+            scales, gamma = self._scales_and_gamma(X, *draw)
         seen = X if scales is None else scales(X)
         candidates = self._candidates_of_each(problems, seen, *draw)
 
@@ -363,10 +366,10 @@ or callable, default="rbf"
                 "RVMClassifier(feature_scales='learned') is for kernel='rbf' and up to "
                 f"{MAX_FEATURES} features. Got kernel={self.kernel!r} and {n_features} features."
             )
-        if taken == "columns" and callable(self.kernel):
+        if taken == "columns" and (callable(self.kernel) or self.kernel == "precomputed"):
             raise ValueError(
-                "RVMClassifier(feature_scales='columns') is for kernels by name: a function of yours is "
-                "given the features as they are."
+                "RVMClassifier(feature_scales='columns') is for kernels by name, not for a function or a "
+                "matrix of yours: scale the features that you give it."
             )
         if taken == "auto" and not (may_learn and self._takes_gamma == "auto"):
             return "none"

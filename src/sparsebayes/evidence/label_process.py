@@ -66,7 +66,8 @@ class LabelProcess:
     """The process at some rows, whose distances are not known to it.
 
     Labels are 1 and -1, less their mean, over their standard deviation. Columns in which there is one label
-    only have nothing to say. Weights count relative to their mean.
+    only have nothing to say. Weights count relative to their mean, as if the mean row occurred once: noise is
+    to stay what a row's label has of it.
     """
 
     def __init__(self, labels: Labels) -> None:
@@ -78,10 +79,10 @@ class LabelProcess:
         self._weight = np.clip(labels.weight / labels.weight.mean(), *BOUNDS_OF_WEIGHT)
         signs = 2.0 * labels.positive[:, self._columns] / labels.weight[:, None] - 1.0
         self._targets = (signs - self._mean) / self._deviation
-        # Occurrences of a row differ from their mean by noise alone.
+        # Occurrences of a row differ from their mean by noise alone. (Were there more of them than rows,
+        # noise would have a normalising factor for each. By relative weights there are as many.)
         within = (1.0 - np.square(signs)) / np.square(self._deviation)
         self._squares_within = float((self._weight @ within).sum())
-        self._n_more = len(self._columns) * float(self._weight.sum() - len(self._weight))
 
     @property
     def has_labels(self) -> bool:
@@ -107,7 +108,7 @@ class LabelProcess:
         in_K *= amplitude
         in_amplitude = float(in_K.sum() + RIDGE * amplitude * diagonal.sum())
         in_noise = float(noise * (diagonal / self._weight).sum())
-        in_noise += 0.5 * (self._n_more - self._squares_within / noise)
+        in_noise -= 0.5 * self._squares_within / noise
         return cost, in_K, in_amplitude, in_noise
 
     def losses(
@@ -135,8 +136,7 @@ class LabelProcess:
         solved = cho_solve((factor, True), self._targets, check_finite=False)
         log_determinant = 2.0 * float(np.log(factor.diagonal()).sum())
         value = float((self._targets * solved).sum()) + len(self._columns) * log_determinant
-        value += self._n_more * float(np.log(noise)) + self._squares_within / noise
-        return 0.5 * value, solved
+        return 0.5 * (value + self._squares_within / noise), solved
 
 
 @dataclass(frozen=True, slots=True)
