@@ -19,13 +19,13 @@ SelectName = Literal["evidence", "cv", "cv-1se"]
 
 # Up to here the exact posterior costs no more than the data: a few hundred columns, 1 MB of Hessian.
 EXACT_BELOW = 400
-# Enough to rank weights and scales by, of 1e-1 to 1e-3; only the model that is kept is solved to map_tol. On
-# folds, which only say what size is best, less is enough.
+# Enough to rank weights and scales by, of 1e-1 to 1e-3; only the model that is kept is solved to map_tol.
 PATH_TOL = 3e-2
-FOLD_TOL = 1e-1
 # How far a column's energy counts in the prior of elimination, by how the columns are scaled: at 1 a column's
 # unit does not matter. 0, 1/2 and 1 were compared on six wide sets: 1/2 was never far from the best.
 ENERGY_EXPONENT: dict[ScaleName, float] = {"none": 0.0, "common": 0.5, "columns": 1.0}
+# Some wide sets want 0 all the same, which the rows of a fold can tell; evidence and leave-one-out cannot.
+OTHER_EXPONENTS: dict[ScaleName, tuple[float, ...]] = {"none": (), "common": (0.0,), "columns": ()}
 # Rows up to which a column of the sequential solver is free.
 FREE_UP_TO = 1000.0
 
@@ -62,14 +62,14 @@ class Settings:
     scale: ScaleName
     energy_exponent: float
     """Of the columns' energies in the prior of a path: at 1, their units do not matter."""
+    other_exponents: tuple[float, ...]
+    """That cross-validation may take instead."""
     select: SelectName
     """How a point of a path is chosen."""
     max_features: int | None
     """Where given, the size of that point instead."""
     prior_variance: float | None
     """Of a margin, where it is not to be learned."""
-    path_tol: float
-    """Norm of the gradient, relative to that at zero, at the points of a path."""
     hold_limit: HoldLimit | None
     """Up to where a matrix of basis functions is held in memory; None where it is the user's own."""
 
@@ -108,7 +108,7 @@ def algorithm_2(map_solver: Callable[[float, int], MapSolver]) -> Callable[[Sett
 
 def elimination(settings: Settings) -> OuterLoop:
     def map_solver(n_active: int, stage: Stage) -> MapSolver:
-        tol = {"scale": PATH_TOL, "path": settings.path_tol, "model": settings.map_tol}[stage]
+        tol = settings.map_tol if stage == "model" else PATH_TOL
         # Where the scale is sought, the last one's weights would often do by that tolerance.
         return exact_once_small(n_active, settings, tol, min_iter=int(stage == "scale"))
 

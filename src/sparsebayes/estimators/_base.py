@@ -23,7 +23,7 @@ from sparsebayes.design import HoldLimit
 from sparsebayes.estimators._problem import Progress, Solution, Start, evaluated, margins
 from sparsebayes.estimators._selection import fit_selected
 from sparsebayes.posterior import moderated
-from sparsebayes.recipes import ENERGY_EXPONENT, PATH_TOL, RECIPES, BasisName, Settings, recipe
+from sparsebayes.recipes import ENERGY_EXPONENT, OTHER_EXPONENTS, RECIPES, BasisName, Settings, recipe
 
 # Elements of a dense matrix that one core works through as fast as two.
 SMALL_MATRIX = 1 << 20
@@ -182,10 +182,10 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
             intercept_prior=own(self.intercept_prior, taken.intercept_prior),
             scale=taken.scale_if_none if scale == "none" else scale,
             energy_exponent=ENERGY_EXPONENT[scale],
+            other_exponents=OTHER_EXPONENTS[scale],
             select=getattr(self, "select", "evidence"),
             max_features=getattr(self, "max_features", None) if self._stop_at is None else None,
             prior_variance=None,
-            path_tol=PATH_TOL,
             hold_limit=self._hold_limit,
         )
 
