@@ -25,6 +25,7 @@ LAYERS = [
     "recipes",
     "basis",
     "multiclass",
+    "frozen",
     "estimators",
     "display",
 ]

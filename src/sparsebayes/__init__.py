@@ -1,19 +1,25 @@
 """Sparse Bayesian classification: small, probabilistic models without hyperparameters."""
 
-from sparsebayes.estimators import (
-    Progress,
-    RVMClassifier,
-    RVMClassifierCV,
-    SBELMClassifier,
-    SBELMClassifierCV,
-    SBLClassifier,
-    SBLClassifierCV,
-    sbl_path,
-)
+from typing import TYPE_CHECKING, Any
+
+from sparsebayes.frozen import FrozenModel
+
+if TYPE_CHECKING:
+    from sparsebayes.estimators import (
+        Progress,
+        RVMClassifier,
+        RVMClassifierCV,
+        SBELMClassifier,
+        SBELMClassifierCV,
+        SBLClassifier,
+        SBLClassifierCV,
+        sbl_path,
+    )
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "FrozenModel",
     "Progress",
     "RVMClassifier",
     "RVMClassifierCV",
@@ -24,3 +30,16 @@ __all__ = [
     "__version__",
     "sbl_path",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """The estimators when they are asked for: a model from a file does without scikit-learn."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from sparsebayes import estimators
+
+    return getattr(estimators, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

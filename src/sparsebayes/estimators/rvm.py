@@ -425,6 +425,16 @@ default="auto"
             self.gamma_ = merged.kernel.gamma if merged.gammas is None else merged.gammas
         return merged.numbers
 
+    def freeze(self):
+        if hasattr(self, "_kernel") and self._kernel is None:
+            raise ValueError(
+                "RVMClassifier(kernel='precomputed') cannot be frozen: its columns are kernel values against "
+                "the training data, which the model does not have. Fit with a kernel by name."
+            )
+        return super().freeze()
+
+    freeze.__doc__ = SparseBayesClassifier.freeze.__doc__
+
     @property
     def _n_numbers(self):
         return self._training_shape[0]
