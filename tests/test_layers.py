@@ -15,6 +15,7 @@ ROOT = Path(sparsebayes.__file__).parent
 LAYERS = [
     "_typing",
     "_checks",
+    "io",
     "kernels",
     "link",
     "design",
@@ -26,6 +27,8 @@ LAYERS = [
     "basis",
     "multiclass",
     "frozen",
+    "model_file",
+    "export",
     "estimators",
     "display",
 ]

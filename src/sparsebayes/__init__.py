@@ -3,6 +3,8 @@
 from typing import TYPE_CHECKING, Any
 
 from sparsebayes.frozen import FrozenModel
+from sparsebayes.io import ModelFileError
+from sparsebayes.model_file import load_model, save_model
 
 if TYPE_CHECKING:
     from sparsebayes.estimators import (
@@ -20,6 +22,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "FrozenModel",
+    "ModelFileError",
     "Progress",
     "RVMClassifier",
     "RVMClassifierCV",
@@ -28,6 +31,8 @@ __all__ = [
     "SBLClassifier",
     "SBLClassifierCV",
     "__version__",
+    "load_model",
+    "save_model",
     "sbl_path",
 ]
 

@@ -25,6 +25,7 @@ from sparsebayes.basis import (
 from sparsebayes.posterior import Posterior, moderated
 
 SCHEMA_VERSION = 1
+MAX_LABEL_CHARACTERS = 1 << 22
 POSITIVE = float(np.finfo(np.float64).smallest_subnormal)
 
 
@@ -192,12 +193,15 @@ def _check_labels(classes: AnyArray) -> None:
     _require(classes.ndim == 1 and len(classes) >= 2, "there are fewer than two classes")
     values = classes.tolist()
     kind = type(values[0])
-    if kind not in (str, bool, int, float) or any(type(value) is not kind for value in values):
+    known = (str,) if classes.dtype == object else (str, bool, int, float)
+    if kind not in known or any(type(value) is not kind for value in values):
         raise ValueError(
             "Labels of a frozen model are strings, integers, floats or bools, all of one kind. "
             f"Got {values[:3]!r} (dtype {classes.dtype})."
         )
     _require(all(value == value for value in values), "a label is NaN")
+    characters = len(values) * max(len(value) for value in values) if kind is str else 0
+    _require(characters <= MAX_LABEL_CHARACTERS, "labels are too long")
     _require(len(set(values)) == len(values), "two classes have the same label")
 
 
