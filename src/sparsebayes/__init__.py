@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from sparsebayes.export import export_c
 from sparsebayes.frozen import FrozenModel
 from sparsebayes.io import ModelFileError
 from sparsebayes.model_file import load_model, save_model
@@ -31,6 +32,7 @@ __all__ = [
     "SBLClassifier",
     "SBLClassifierCV",
     "__version__",
+    "export_c",
     "load_model",
     "save_model",
     "sbl_path",
