@@ -73,14 +73,14 @@ def run(command, **options):
     return done.stdout
 
 
-def outputs(model, X, folder, **options):
+def outputs(model, data, folder, **options):
     """Of the model in double precision (a pair of files) and in single precision (one file)."""
     export_c(model, folder / "one.c", **options)
     export_c(model, folder / "two.h", dtype="float", **options)
     (folder / "main.c").write_text(DRIVER)
     sources = [folder / "main.c", folder / "one.c"]
     run(["gcc", *STRICT, *SANITISED, "-o", folder / "program", *sources, "-lm"])
-    stdout = run([folder / "program"], input=np.ascontiguousarray(X, dtype=np.float64).tobytes())
+    stdout = run([folder / "program"], input=np.ascontiguousarray(data, dtype=np.float64).tobytes())
     n_problems, n_classes = len(model.intercepts), len(model.classes)
-    both = np.frombuffer(stdout).reshape(len(X), 2, -1)
+    both = np.frombuffer(stdout).reshape(len(data), 2, -1)
     return tuple(Outputs.of(both[:, k], n_problems, n_classes) for k in range(2))

@@ -1,5 +1,5 @@
 /* Prints what the model says of the rows in rows.h, as bits in hexadecimal, by semihosting; and how much of
- * the stack that took. A line a row: class, margins, probabilities. */
+ * the stack that took at most. A line a row: class, margins, probabilities. */
 #include <stdint.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 
 #include "rows.h" /* static const model_real rows[N_ROWS][MODEL_N_FEATURES]; */
 
-enum { WRITE0 = 0x04, EXIT = 0x18, STOPPED = 0x20026, PAINT = 0xA5, PAINTED = 64 * 1024 };
+enum { WRITE0 = 0x04, EXIT = 0x18, STOPPED = 0x20026, PAINT = 0xA5, PAINTED = 64 * 1024, MARGIN = 64 };
 
 static int semihosting(int operation, const void *argument)
 {
@@ -43,7 +43,7 @@ static unsigned char *stack_pointer(void)
 
 int main(void)
 {
-    unsigned char *const top = stack_pointer() - 64, *at = top - PAINTED;
+    unsigned char *const top = stack_pointer() - MARGIN, *at = top - PAINTED;
     static model_real z[MODEL_N_PROBLEMS], p[MODEL_N_CLASSES];
     int label, row, i;
     uint32_t used;
@@ -62,7 +62,7 @@ int main(void)
         if (row == 0) {
             while (*at == PAINT && at < top)
                 at++;
-            used = (uint32_t)(top - at);
+            used = (uint32_t)(top - at) + MARGIN;
         }
     }
     semihosting(WRITE0, "stack ");

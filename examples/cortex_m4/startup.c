@@ -5,6 +5,15 @@ extern uint32_t stack_top[], data_start[], data_end[], data_image[], bss_start[]
 int main(void);
 void reset(void);
 
+/* exp() may set errno; the C library's own comes with a kilobyte of state that nothing else here needs. */
+static int error_number;
+int *__errno(void);
+
+int *__errno(void)
+{
+    return &error_number;
+}
+
 static void halt(void)
 {
     for (;;)
