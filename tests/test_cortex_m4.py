@@ -123,7 +123,7 @@ def test_answers_and_sizes(name, dtype, tmp_path):
     X = X.astype(np.float32).astype(float) if dtype == "float" else X
     model = classifier.freeze()
     if options:
-        model, options = Tables.of(model, BITS[options["quantise"]]).model(model), {**options, "X": X}
+        model, options = Tables.rounded(model, BITS[options["quantise"]], X).model, {**options, "X": X}
     export_c(classifier, tmp_path / "model.c", dtype=dtype, **options)
     write_rows(tmp_path, X, dtype)
     build(tmp_path, "check")

@@ -106,23 +106,23 @@ class FrozenModel:
 
     def predict(self, X: Any) -> AnyArray:
         """The most probable label of each row of X, an array or a scipy.sparse matrix."""
-        return np.asarray(self.classes[self.scores(self._checked(X)).codes()])
+        return np.asarray(self.classes[self.scores(self.rows(X)).codes()])
 
     def predict_proba(self, X: Any) -> AnyArray:
         """Probability of each class, in the order of ``classes``."""
-        return self.scores(self._checked(X)).probabilities()
+        return self.scores(self.rows(X)).probabilities()
 
     def predict_log_proba(self, X: Any) -> AnyArray:
         """Logarithm of the probability of each class, finite for any margin."""
-        return self.scores(self._checked(X)).log_probabilities()
+        return self.scores(self.rows(X)).log_probabilities()
 
     def decision_function(self, X: Any) -> AnyArray:
         """Margins for two classes, log probabilities for more: their argmax is the prediction."""
-        return self.scores(self._checked(X)).decision()
+        return self.scores(self.rows(X)).decision()
 
     def margins(self, X: Any) -> Matrix:
         """Margins of the binary problems, a column each; moderated where probabilities are."""
-        return self.scores(self._checked(X)).margins
+        return self.scores(self.rows(X)).margins
 
     def scores(self, X: Any) -> multiclass.Scores:
         """All that there is to predict for rows that are known to be valid."""
@@ -144,7 +144,8 @@ class FrozenModel:
                 out[rows, k] = moderated(columns @ weights + intercept, posterior.variance(columns))
         return out
 
-    def _checked(self, X: Any) -> Any:
+    def rows(self, X: Any) -> Any:
+        """X as a float array or a CSR matrix; a ValueError if it is not what this model predicts for."""
         names = getattr(X, "columns", None)
         if names is not None and self.feature_names is not None and all(isinstance(n, str) for n in names):
             wrong = [i for i, (n, own) in enumerate(zip(names, self.feature_names, strict=False)) if n != own]

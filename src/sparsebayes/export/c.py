@@ -15,7 +15,6 @@ from sparsebayes._typing import AnyArray
 from sparsebayes.basis import Basis, HiddenBasis, IdentityBasis, KernelBasis
 from sparsebayes.export.ctext import comment, filled, index_type, integers, number, string, table
 from sparsebayes.export.quantised import BITS, Agreement, Table, Tables, canonical
-from sparsebayes.frozen import FrozenModel
 from sparsebayes.io import replaced
 from sparsebayes.kernels import Kernel, sq_norms
 from sparsebayes.model_file import as_frozen
@@ -90,10 +89,11 @@ def export_c(
         Whether to define ``NAME_class_names`` and, where they are known, ``NAME_feature_names``. In
         comments they are in any case.
     quantise : {"int8", "int16"}, default=None
-        Type of weights, vectors and input weights of nodes, if they are to be rounded to whole numbers.
+        Type of weights, vectors and input weights of nodes, if they are to be rounded to whole numbers. Where
+        features are of different sizes, ``ldexp`` is called too.
     X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
-        Rows on which a quantised model is compared with the exact one; typical ones. Needed for
-        ``quantise`` only.
+        Typical rows, which rounding heeds, and on which the quantised model is compared with the exact one.
+        Needed for ``quantise`` only.
 
     Returns
     -------
@@ -127,9 +127,11 @@ def export_c(
     if not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII):
         raise ValueError(f"A name in C is a letter, then letters and digits. Got {name!r}: set name.")
 
-    tables = Tables.of(frozen, None if quantise is None else BITS[quantise])
-    agreement = None if quantise is None else Agreement.of(frozen, tables.model(frozen), X)
-    source = _Source(frozen, tables, name, dtype, single=target.suffix == ".h")
+    tables, agreement = Tables.exact(frozen), None
+    if quantise is not None:
+        tables = Tables.rounded(frozen, BITS[quantise], X)
+        agreement = Agreement.of(frozen, tables.model, X)
+    source = _Source(tables, name, dtype, single=target.suffix == ".h")
     texts = source.files(target.with_suffix(".h").name, names, agreement)
     for suffix, text in texts.items():
         with replaced(target.with_suffix(suffix)) as file:
@@ -140,8 +142,8 @@ def export_c(
 class _Source:
     """Puts the tables and the templates that a model needs together."""
 
-    def __init__(self, model: FrozenModel, tables: Tables, name: str, dtype: CType, single: bool) -> None:
-        self.model = model
+    def __init__(self, tables: Tables, name: str, dtype: CType, single: bool) -> None:
+        self.model = tables.model
         self.tables = tables
         self.dtype = dtype
         self.single = single
@@ -154,7 +156,7 @@ class _Source:
             "real": dtype,
             "api": "static inline " if single else "",
             "static": "static inline " if single else "static ",
-            **{function: function + letter for function in ("exp", "sqrt", "tanh", "sin", "pow")},
+            **{function: function + letter for function in ("exp", "sqrt", "tanh", "sin", "pow", "ldexp")},
         }
 
     def files(self, header_name: str, names: bool, agreement: Agreement | None) -> dict[str, str]:
@@ -246,11 +248,11 @@ class _Source:
         self._reals("intercepts", model.intercepts)
         if model.posteriors is not None:
             functions.append(self._variance())
-        functions.append(self._margins(direct, sizes))
+        functions.append(self._margins(positions, direct, sizes))
         functions.append(self._probabilities())
         return "\n".join(functions)
 
-    def _margins(self, direct: bool, sizes: list[int]) -> str:
+    def _margins(self, positions: AnyArray, direct: bool, sizes: list[int]) -> str:
         name, weights = self.words["name"], self.tables.weights
         sum_of_all = "sum"
         if weights.step is not None:
@@ -270,9 +272,15 @@ class _Source:
                 if size
             ]
             evaluate = f"    {self.dtype} f[{sum(sizes)}];\n\n{''.join(calls)}"
-        return self._filled(
-            "margins.c", evaluate=evaluate, weight=self._entry("weights", "j", weights), margin=margin
-        )
+        term = f"{self._entry('weights', 'j', weights)} * f[{name}_columns[j]]"
+        if weights.shift is not None:
+            shifts, place = weights.shift, "j"
+            if positions.max() < len(positions):  # a table by functions is shorter
+                shifts, place = np.zeros(positions.max() + 1, dtype=int), f"{name}_columns[j]"
+                shifts[positions] = weights.shift
+            self._constant("shifts", "int8_t", integers(shifts), shifts.size)
+            term = f"{self.words['ldexp']}({term}, {name}_shifts[{place}])"
+        return self._filled("margins.c", evaluate=evaluate, term=term, margin=margin)
 
     def _probabilities(self) -> str:
         if len(self.model.classes) == 2:
@@ -354,7 +362,7 @@ class _Source:
         power = ""
         if kernel.name == "cosine":
             before = self._filled("norm.c", **inputs)
-            self._reals(f"inverse_norms{k}", _inverse_norms(self.tables.model(self.model).parts[k]))
+            self._reals(f"inverse_norms{k}", _inverse_norms(part))
         if kernel.name == "poly":
             power = self._power(part, kernel, gamma)
         formula, term, finish = FORMULAS[kernel.name]

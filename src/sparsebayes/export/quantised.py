@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from sparsebayes._typing import AnyArray, Vector
 from sparsebayes.basis import Basis, HiddenBasis, JoinedBasis, KernelBasis
+from sparsebayes.design import row_slices
 from sparsebayes.frozen import FrozenModel
 
 BITS = {"int8": 8, "int16": 16}
@@ -45,28 +46,33 @@ class Agreement:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Numbers as C stores them: a value is an entry, or offset + step * entry."""
+    """Numbers as C stores them: a value is an entry, or offset + step * entry * 2^shift."""
 
     entries: AnyArray
     values: AnyArray
     step: Vector | None = None  # of each row or column
     offset: Vector | None = None  # of each column
+    shift: AnyArray | None = None  # of each entry
 
     @classmethod
     def exact(cls, values: AnyArray) -> Table:
         return cls(values, values)
 
 
-def by_groups(values: AnyArray, group: AnyArray, n_groups: int, bits: int | None) -> Table:
+def by_groups(
+    values: AnyArray, group: AnyArray, n_groups: int, bits: int | None, shift: AnyArray | None = None
+) -> Table:
     """Steps of their own for groups of values, zero being exact; group[i] is that of values[i]."""
     if bits is None:
         return Table.exact(values)
+    shifted = values if shift is None else np.ldexp(values, -shift)
     largest = np.zeros(n_groups)
-    np.maximum.at(largest, group, np.abs(values))
+    np.maximum.at(largest, group, np.abs(shifted))
     limit = 2 ** (bits - 1) - 1
     step = np.where(largest > 0.0, largest, 1.0) / limit
-    entries = np.rint(values / step[group]).astype(f"i{bits // 8}")
-    return Table(entries, entries * step[group], step)
+    entries = np.rint(shifted / step[group]).astype(f"i{bits // 8}")
+    rounded = entries * step[group]
+    return Table(entries, rounded if shift is None else np.ldexp(rounded, shift), step, shift=shift)
 
 
 def by_columns(values: AnyArray, bits: int | None) -> Table:
@@ -88,21 +94,59 @@ class Tables:
 
     weights: Table
     parts: tuple[Table | None, ...]
+    model: FrozenModel  # that has these numbers
 
     @classmethod
-    def of(cls, model: FrozenModel, bits: int | None) -> Tables:
-        problem = np.repeat(np.arange(model.n_problems), np.diff(model.starts))
-        weights = model.weights.astype(np.float64)
-        return cls(
-            by_groups(weights, problem, model.n_problems, bits),
-            tuple(_part_table(part, bits) for part in model.parts),
-        )
+    def exact(cls, model: FrozenModel) -> Tables:
+        weights = Table.exact(model.weights.astype(np.float64))
+        return cls(weights, tuple(_part_table(part, None) for part in model.parts), model)
 
-    def model(self, model: FrozenModel) -> FrozenModel:
-        """The model that has these numbers in place of its own."""
-        parts = tuple(_with_table(*each) for each in zip(model.parts, self.parts, strict=True))
-        basis = parts[0] if len(parts) == 1 else JoinedBasis(parts)
-        return replace(model, weights=self.weights.values, basis=basis)
+    @classmethod
+    def rounded(cls, model: FrozenModel, bits: int, X: Any) -> Tables:
+        """In whole numbers of so many bits, rounded with an eye on typical rows.
+
+        Steps are fine where a function varies much, and what rounding adds to a sum at the mean of the rows
+        is taken off its intercept: features need not be of one size, nor about zero.
+        """
+        rows = model.rows(X)
+        parts = tuple(_part_table(part, bits) for part in model.parts)
+        bases = tuple(_with_table(*each, rows) for each in zip(model.parts, parts, strict=True))
+        basis = bases[0] if len(bases) == 1 else JoinedBasis(bases)
+        mean, spread = _moments(basis, rows)
+        problem = np.repeat(np.arange(model.n_problems), np.diff(model.starts))
+        exponents = _exponents(spread)
+        shift = None if exponents is None else -exponents[model.columns]
+        exact = model.weights.astype(np.float64)
+        weights = by_groups(exact, problem, model.n_problems, bits, shift)
+        lost = np.bincount(problem, (exact - weights.values) * mean[model.columns], model.n_problems)
+        intercepts = model.intercepts.astype(np.float64) + lost
+        rounded = replace(model, weights=weights.values, basis=basis, intercepts=intercepts)
+        return cls(weights, parts, rounded)
+
+
+def _moments(basis: Basis, rows: Any) -> tuple[Vector, Vector]:
+    """Mean and standard deviation of each function."""
+    shape = (rows.shape[0], len(basis.numbers))
+    total, squares = np.zeros(shape[1]), np.zeros(shape[1])
+    for block in row_slices(shape):
+        values = basis.transform(rows[block]).astype(np.float64, copy=False)
+        dense = values.toarray() if sp.issparse(values) else values
+        total += dense.sum(axis=0)
+        squares += np.square(dense).sum(axis=0)
+    mean = total / shape[0]
+    return mean, np.sqrt(np.maximum(squares / shape[0] - np.square(mean), 0.0))
+
+
+def _exponents(spread: Vector) -> AnyArray | None:
+    """Powers of two near the spreads, over the largest; None where they hardly differ."""
+    varies = spread > 0.0
+    if not varies.any():
+        return None
+    exponents = np.zeros(len(spread), dtype=np.int64)
+    exponents[varies] = np.rint(np.log2(spread[varies]))
+    exponents[~varies] = exponents[varies].min()
+    exponents -= exponents.max()
+    return None if exponents.min() >= -1 else np.maximum(exponents, -127)
 
 
 def _part_table(part: Basis, bits: int | None) -> Table | None:
@@ -118,9 +162,10 @@ def _part_table(part: Basis, bits: int | None) -> Table | None:
     return None
 
 
-def _with_table(part: Basis, table: Table | None) -> Basis:
+def _with_table(part: Basis, table: Table | None, rows: Any) -> Basis:
     if isinstance(part, HiddenBasis) and table is not None:
-        return replace(part, weights=table.values)
+        mean = np.asarray(rows.mean(axis=0), dtype=np.float64).ravel()
+        return replace(part, weights=table.values, biases=part.biases + (part.weights - table.values) @ mean)
     if isinstance(part, KernelBasis) and table is not None:
         if not sp.issparse(part.vectors):
             return replace(part, vectors=table.values)

@@ -6,7 +6,7 @@
         @real@ sum = 0;
 
         for (j = @name@_starts[k]; j < @name@_starts[k + 1]; j++)
-            sum += @weight@ * f[@name@_columns[j]];
+            sum += @term@;
         z[k] = @margin@;
     }
 }
