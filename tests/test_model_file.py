@@ -253,6 +253,7 @@ def hostile_files(linear, kernel, moderated):
         "a type as basis": changed(basis=[{"kind": "sparsebayes.basis.KernelBasis"}]),
         "basis with more in it": changed(basis=[{"kind": "features", "class": "os.system"}]),
         "an unknown scheme": changed(scheme="exec"),
+        "an unknown link": changed(link="probit"),
         "labels of an unknown kind": changed(labels="pickle"),
         "n_features as text": changed(n_features="25"),
         "n_features as bool": changed(n_features=True),

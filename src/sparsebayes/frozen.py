@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +24,6 @@ from sparsebayes.basis import (
 )
 from sparsebayes.posterior import Posterior, moderated
 
-SCHEMA_VERSION = 1
 MAX_LABEL_CHARACTERS = 1 << 22
 POSITIVE = float(np.finfo(np.float64).smallest_subnormal)
 
@@ -55,6 +54,8 @@ class FrozenModel:
         Intercepts.
     scheme : {"ovo", "ovr"}
         How binary problems make classes, where there are more than two.
+    link : {"logit"}
+        What makes a probability of a margin.
     posteriors : tuple of Posterior, or None
         Covariances of the weights, where probabilities are moderated.
     weights_std : ndarray or None
@@ -63,6 +64,8 @@ class FrozenModel:
         Names of the columns of X.
     about : dict
         Where the model comes from, in plain values; not needed to predict.
+    schema_version : int
+        Version of all this, and of its file.
 
     Examples
     --------
@@ -83,10 +86,12 @@ class FrozenModel:
     starts: npt.NDArray[np.integer[Any]]
     intercepts: AnyArray
     scheme: multiclass.Scheme = "ovo"
+    link: Literal["logit"] = "logit"
     posteriors: tuple[Posterior, ...] | None = None
     weights_std: AnyArray | None = None
     feature_names: AnyArray | None = None
     about: Mapping[str, Any] = field(default_factory=dict)
+    schema_version: ClassVar[int] = 1
 
     @property
     def n_problems(self) -> int:
@@ -167,6 +172,7 @@ class FrozenModel:
             f"n_features is {self.n_features!r}",
         )
         _require(self.scheme in ("ovo", "ovr"), f"the scheme is {self.scheme!r}")
+        _require(self.link == "logit", f"the link is {self.link!r}")
         n_problems = multiclass.n_problems(len(self.classes), self.scheme)
         _check_numbers("intercepts", self.intercepts, (n_problems,))
         n_functions = sum(_check_basis(part, self.n_features) for part in self.parts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from sparsebayes._typing import AnyArray
 from sparsebayes.basis import Basis, HiddenBasis, IdentityBasis, JoinedBasis, KernelBasis
-from sparsebayes.frozen import MAX_LABEL_CHARACTERS, SCHEMA_VERSION, FrozenModel
+from sparsebayes.frozen import MAX_LABEL_CHARACTERS, FrozenModel
 from sparsebayes.io import MAX_BYTES, ModelFileError, read_checked, write_checked
 from sparsebayes.kernels import Kernel
 from sparsebayes.posterior import Posterior
@@ -43,7 +43,7 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     frozen = as_frozen(model)
     frozen.check()
     header, arrays = _packed(frozen)
-    write_checked(path, SCHEMA_VERSION, header, arrays)
+    write_checked(path, FrozenModel.schema_version, header, arrays)
 
 
 def load_model(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> FrozenModel:
@@ -54,7 +54,8 @@ def load_model(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> F
     path : str or path-like
         The file.
     max_bytes : int, default=2**30
-        A larger file is refused before it is read. Memory is at most twice the file, and a few megabytes.
+        A larger file is refused before it is read. In memory a model takes about twice its file, or, where
+        names of features are most of it, up to ten times.
 
     Returns
     -------
@@ -66,7 +67,7 @@ def load_model(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> F
     ModelFileError
         If the file is damaged, cut off, of a newer format, or no model.
     """
-    header, arrays = read_checked(path, SCHEMA_VERSION, max_bytes)
+    header, arrays = read_checked(path, FrozenModel.schema_version, max_bytes)
     try:
         model = _unpacked(_Fields(header), _Fields(arrays))
         model.check()
@@ -91,6 +92,7 @@ def _packed(model: FrozenModel) -> tuple[dict[str, Any], dict[str, AnyArray]]:
     header: dict[str, Any] = {
         "n_features": model.n_features,
         "scheme": model.scheme,
+        "link": model.link,
         "labels": {"U": "strings", "O": "string objects"}.get(model.classes.dtype.kind, "numbers"),
         "basis": [],
         "posteriors": None if model.posteriors is None else [p.has_intercept for p in model.posteriors],
@@ -204,6 +206,7 @@ def _unpacked(header: _Fields, arrays: _Fields) -> FrozenModel:
         starts=arrays.array("starts"),
         intercepts=arrays.array("intercepts"),
         scheme=header.take("scheme", str),
+        link=header.take("link", str),
         posteriors=None if has_intercept is None else _unpacked_posteriors(has_intercept, arrays),
         weights_std=arrays.optional_array("weights_std"),
         feature_names=None if names is None else np.array(names, dtype=object),
@@ -231,11 +234,11 @@ def _unpacked_strings(name: str, arrays: _Fields) -> list[str]:
     text, ends = arrays.array(name), arrays.array(f"{name}.ends")
     if text.dtype != np.uint8 or ends.dtype != np.int64 or text.ndim != 1 or ends.ndim != 1:
         raise ModelFileError(f"the strings of {name!r} have the wrong type.")
-    stops = [0, *ends.tolist()]
-    if stops[-1] != len(text) or any(a > b for a, b in pairwise(stops)):
+    if (np.diff(ends, prepend=0) < 0).any() or ends[-1:].sum() != len(text):
         raise ModelFileError(f"the strings of {name!r} do not fill their text.")
     encoded = text.tobytes()
-    pieces = (encoded[a:b] for a, b in pairwise(stops))
+    # By an iterator: a list of ends would take five times their room.
+    pieces = (encoded[start:end] for start, end in pairwise(chain([0], ends)))
     return [piece.decode("utf-8", "surrogatepass") for piece in pieces]
 
 

@@ -42,7 +42,7 @@ class KernelBasis:
 
     @classmethod
     def merged(cls, bases: Sequence[Self]) -> Self:
-        """The functions of several bases, each once."""
+        """The functions of several bases of the same scales, each once."""
         first = first_of_each(bases)
         stack = sp.vstack if sp.issparse(bases[0].vectors) else np.vstack
         vectors = stack([basis.vectors for basis in bases])

@@ -329,16 +329,22 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
             weights; with ``proba="moderated"``, also the posterior. Its predictions are the same bits.
         """
         check_is_fitted(self)
+        if self._bound_to_training is not None:
+            raise ValueError(self._bound_to_training)
         model = self._predictor()
         model.check()
         return model
 
+    @property
+    def _bound_to_training(self) -> str | None:
+        """Why the model means nothing without the training data, if so."""
+        return None
+
     def _predictor(self) -> FrozenModel:
         """What predicts: made of the fitted attributes when needed, so that the two cannot differ."""
-        used = np.unique(self.sparse_coef_.indices)
-        basis, coef = self._basis, self.sparse_coef_
-        if len(used) < coef.shape[1]:
-            basis, coef = basis.kept(used), coef[:, used]
+        coef = self.sparse_coef_
+        used, columns = np.unique(coef.indices, return_inverse=True)
+        basis = self._basis if len(used) == coef.shape[1] else self._basis.kept(used)
         posteriors = self._posteriors if self.proba == "moderated" else ()
         if posteriors is None:
             raise ValueError(
@@ -350,12 +356,12 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
             n_features=self._training_shape[1],
             basis=basis,
             weights=coef.data,
-            columns=coef.indices,
+            columns=columns,
             starts=coef.indptr,
             intercepts=self.intercept_,
             scheme=self._scheme,
             posteriors=tuple(posteriors) or None,
-            weights_std=None if self._sparse_std is None else self._sparse_std[:, used].data,
+            weights_std=None if self._sparse_std is None else self._sparse_std.data,
             feature_names=getattr(self, "feature_names_in_", None),
             about={"estimator": type(self).__name__, "status": list(self.status_)},
         )

@@ -425,15 +425,14 @@ default="auto"
             self.gamma_ = merged.kernel.gamma if merged.gammas is None else merged.gammas
         return merged.numbers
 
-    def freeze(self):
-        if hasattr(self, "_kernel") and self._kernel is None:
-            raise ValueError(
-                "RVMClassifier(kernel='precomputed') cannot be frozen: its columns are kernel values against "
-                "the training data, which the model does not have. Fit with a kernel by name."
-            )
-        return super().freeze()
-
-    freeze.__doc__ = SparseBayesClassifier.freeze.__doc__
+    @property
+    def _bound_to_training(self):
+        if self._kernel is not None:
+            return None
+        return (
+            "RVMClassifier(kernel='precomputed') cannot be frozen: its columns are kernel values against the "
+            "training data, which the model does not have. Fit with a kernel by name."
+        )
 
     @property
     def _n_numbers(self):

@@ -11,7 +11,7 @@ Layout, all numbers little-endian::
     32 bytes  SHA-256 of all bytes before it
 
 The reader knows a closed list of number types, looks nothing else up by name, and compares every size with
-that of the file before it allocates: what it needs is at most twice the file, and a few megabytes.
+that of the file before it allocates: what it needs is twice the file, and up to 30 MB for the header.
 """
 
 from __future__ import annotations
@@ -115,13 +115,14 @@ def read_checked(
     """Header and arrays; a :class:`ModelFileError` for anything that :func:`write_checked` did not write."""
     with open(path, "rb") as file:
         try:
-            size, header_size = _sizes(file, version, max_bytes)
-            data = file.read(size - PREFIX.size)
-            file.seek(0)
-            if len(data) != size - PREFIX.size:
-                raise ModelFileError("it changed while it was read")
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                raise ModelFileError("it is not a regular file")
+            prefix = file.read(PREFIX.size)
+            header_size = _header_size(prefix, version, status.st_size, max_bytes)
+            data = file.read(status.st_size - PREFIX.size)
             content = memoryview(data)[:-DIGEST_BYTES]
-            digest = hashlib.sha256(file.read(PREFIX.size))
+            digest = hashlib.sha256(prefix)
             digest.update(content)
             if digest.digest() != data[-DIGEST_BYTES:]:
                 raise ModelFileError("it is damaged: its checksum does not match")
@@ -131,12 +132,7 @@ def read_checked(
             raise ModelFileError(f"{os.fspath(path)}: {error}.") from None
 
 
-def _sizes(file: BinaryIO, version: int, max_bytes: int) -> tuple[int, int]:
-    """Bytes of the file and of its header."""
-    status = os.fstat(file.fileno())
-    if not stat.S_ISREG(status.st_mode):
-        raise ModelFileError("it is not a regular file")
-    prefix = file.read(PREFIX.size)
+def _header_size(prefix: bytes, version: int, file_size: int, max_bytes: int) -> int:
     if prefix[: len(MAGIC)] != MAGIC[: len(prefix)] or not prefix:
         raise ModelFileError("it is not a model file of sparsebayes")
     if len(prefix) < PREFIX.size:
@@ -146,13 +142,13 @@ def _sizes(file: BinaryIO, version: int, max_bytes: int) -> tuple[int, int]:
         raise ModelFileError(f"format {found} > supported {version}: a newer sparsebayes is needed")
     if found < 1:
         raise ModelFileError("format 0 does not exist")
-    if size != status.st_size:
-        raise ModelFileError(f"it should have {size} bytes, but has {status.st_size}")
+    if size != file_size:
+        raise ModelFileError(f"it should have {size} bytes, but has {file_size}")
     if size > max_bytes:
         raise ModelFileError(f"it has {size} bytes, and max_bytes is {max_bytes}")
     if header_size > MAX_HEADER or PREFIX.size + header_size + DIGEST_BYTES > size:
         raise ModelFileError(f"its header is said to have {header_size} bytes")
-    return size, header_size
+    return int(header_size)
 
 
 def _header(text: bytes) -> dict[str, Any]:
