@@ -165,9 +165,9 @@ def assert_agree_quantised(model, quantise, folder):
 
 
 @pytest.mark.parametrize("kind", ESTIMATORS)
-@pytest.mark.parametrize("storage", ["dense", "sparse"])
-def test_quantised(kind, storage, tmp_path):
-    model = fitted(kind, n_classes=3, storage=storage).freeze()
+@pytest.mark.parametrize(("storage", "proba"), [("dense", "mode"), ("sparse", "moderated")])
+def test_quantised(kind, storage, proba, tmp_path):
+    model = fitted(kind, n_classes=3, storage=storage, proba=proba).freeze()
     exact = export_c(model, tmp_path / "exact.c")
     short = assert_agree_quantised(model, "int16", tmp_path)
     shorter = assert_agree_quantised(model, "int8", tmp_path)

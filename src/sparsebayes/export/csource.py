@@ -60,7 +60,7 @@ class Source:
         code = self._code()
         tables, declarations = self._name_tables() if names else ("", "")
         includes = "#include <math.h>\n#include <stddef.h>\n#include <stdint.h>\n\n"
-        body = "\n".join(["".join(self.constants), *([tables] if tables else []), code])
+        body = "\n".join([*self.constants, *([tables] if tables else []), code])
         if self.single:
             header = self._header(includes, "", f"{body}\n", agreement)
             return {".h": header}
@@ -99,7 +99,7 @@ class Source:
     def _constant(self, name: str, ctype: str, entries: list[str], n_bytes: int) -> None:
         self.table_bytes += n_bytes
         declaration = f"static const {ctype} {self.words['name']}_{name}[{max(len(entries), 1)}]"
-        self.constants.append(table(declaration, entries) + "\n")
+        self.constants.append(table(declaration, entries))
 
     def _reals(self, name: str, values: AnyArray) -> None:
         size = 8 if self.dtype == "double" else 4
