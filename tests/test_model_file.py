@@ -261,8 +261,15 @@ def hostile_files(linear, kernel, moderated):
         "fewer features than there are": changed(n_features=10),
         "2^60 features": changed(n_features=2**60),
         "about that is no object": changed(about=[1]),
-        "posteriors that are not there": changed(posteriors=[True]),
-        "posteriors of another number": changed(posteriors=[True] * 1000),
+        "posteriors that are not there": changed(posteriors=[[True, True]]),
+        "posteriors of another number": sealed(
+            {**careful_header, "posteriors": [[True, False]] * 1000}, careful_body
+        ),
+        "posteriors of another kind": sealed({**careful_header, "posteriors": [[True, True]]}, careful_body),
+        "posteriors of none": sealed({**careful_header, "posteriors": []}, careful_body),
+        "problems in two dimensions": with_array("starts", shape=[1, 2], of=by_posterior),
+        "posteriors of no kind": sealed({**careful_header, "posteriors": [["full", 1]]}, careful_body),
+        "posteriors of problems that go back": with_values("starts", 7, 0, of=by_posterior),
         "NaN as weight": with_values("weights", np.nan),
         "infinity as weight": with_values("weights", np.inf),
         "NaN as intercept": with_values("intercepts", np.nan),
@@ -289,10 +296,10 @@ def hostile_files(linear, kernel, moderated):
         "vector starts that go back": with_values("basis0.vectors.indptr", 0, 9, 3, of=by_kernel),
         "vector starts beyond the end": with_values("basis0.vectors.indptr", 0, 2**30, of=by_kernel),
         "vector starts as floats": with_array("basis0.vectors.indptr", code="f4", of=by_kernel),
-        "negative variance": with_values("posterior0.covariance", -1.0, of=by_posterior),
-        "NaN as variance": with_values("posterior0.covariance", np.nan, of=by_posterior),
-        "covariance of another shape": with_array("posterior0.covariance", shape=[1, 1], of=by_posterior),
-        "infinite unit": with_values("posterior0.unit", np.inf, of=by_posterior),
+        "negative variance": with_values("posteriors.covariance", -1.0, of=by_posterior),
+        "NaN as variance": with_values("posteriors.covariance", np.nan, of=by_posterior),
+        "covariance of another shape": with_array("posteriors.covariance", shape=[1, 1], of=by_posterior),
+        "infinite unit": with_values("posteriors.unit", np.inf, of=by_posterior),
     }
 
 

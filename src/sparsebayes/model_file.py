@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from itertools import chain, pairwise
 from typing import Any
@@ -95,7 +96,7 @@ def _packed(model: FrozenModel) -> tuple[dict[str, Any], dict[str, AnyArray]]:
         "link": model.link,
         "labels": {"U": "strings", "O": "string objects"}.get(model.classes.dtype.kind, "numbers"),
         "basis": [],
-        "posteriors": None if model.posteriors is None else [p.has_intercept for p in model.posteriors],
+        "posteriors": None,
         "about": dict(model.about),
     }
     arrays: dict[str, AnyArray] = {
@@ -117,10 +118,11 @@ def _packed(model: FrozenModel) -> tuple[dict[str, Any], dict[str, AnyArray]]:
         described, theirs = _packed_basis(part)
         header["basis"].append(described)
         arrays |= {f"basis{k}.{name}": array for name, array in theirs.items()}
-    for k, posterior in enumerate(model.posteriors or ()):
-        arrays[f"posterior{k}.centre"] = posterior.centre
-        arrays[f"posterior{k}.unit"] = posterior.unit
-        arrays[f"posterior{k}.covariance"] = posterior.covariance
+    if model.posteriors is not None:
+        header["posteriors"] = [[p.has_intercept, p.covariance.ndim == 1] for p in model.posteriors]
+        arrays["posteriors.centre"] = np.concatenate([p.centre for p in model.posteriors])
+        arrays["posteriors.unit"] = np.concatenate([p.unit for p in model.posteriors])
+        arrays["posteriors.covariance"] = np.concatenate([p.covariance.ravel() for p in model.posteriors])
     return header, arrays
 
 
@@ -195,7 +197,8 @@ def _unpacked(header: _Fields, arrays: _Fields) -> FrozenModel:
     parts = tuple(_unpacked_basis(k, each, arrays, n_features) for k, each in enumerate(descriptions))
     if not parts:
         raise ModelFileError("it has no basis.")
-    has_intercept = header.take("posteriors", list, type(None))
+    kinds = header.take("posteriors", list, type(None))
+    starts = arrays.array("starts")
     names = _unpacked_strings("feature_names", arrays) if "feature_names" in arrays else None
     model = FrozenModel(
         classes=classes,
@@ -203,11 +206,11 @@ def _unpacked(header: _Fields, arrays: _Fields) -> FrozenModel:
         basis=parts[0] if len(parts) == 1 else JoinedBasis(parts),
         weights=arrays.array("weights"),
         columns=arrays.array("columns"),
-        starts=arrays.array("starts"),
+        starts=starts,
         intercepts=arrays.array("intercepts"),
         scheme=header.take("scheme", str),
         link=header.take("link", str),
-        posteriors=None if has_intercept is None else _unpacked_posteriors(has_intercept, arrays),
+        posteriors=None if kinds is None else _unpacked_posteriors(kinds, starts, arrays),
         weights_std=arrays.optional_array("weights_std"),
         feature_names=None if names is None else np.array(names, dtype=object),
         about=header.take("about", dict),
@@ -289,15 +292,28 @@ def _unpacked_vectors(prefix: str, arrays: _Fields, shape: tuple[int, int]) -> A
     return sp.csr_matrix((data, indices, indptr), shape=shape)
 
 
-def _unpacked_posteriors(has_intercept: list[Any], arrays: _Fields) -> tuple[Posterior, ...]:
-    if any(type(each) is not bool for each in has_intercept):
+def _unpacked_posteriors(kinds: list[Any], starts: AnyArray, arrays: _Fields) -> tuple[Posterior, ...]:
+    """``kinds`` says of each problem if the intercept is in its posterior, and if that is diagonal."""
+    if any(type(kind) is not list or [type(each) for each in kind] != [bool, bool] for kind in kinds):
         raise ModelFileError("its posteriors are not described.")
+    names = ("centre", "unit", "covariance")
+    centre, unit, covariance = (arrays.array(f"posteriors.{name}") for name in names)
+    if starts.ndim != 1 or len(starts) != len(kinds) + 1 or not kinds:
+        raise ModelFileError("there is not one posterior for each problem.")
+    counts: list[int] = np.diff(starts).tolist()
+    sizes = [count + has_intercept for count, (has_intercept, _) in zip(counts, kinds, strict=True)]
+    shapes = [(size,) if diagonal else (size, size) for size, (_, diagonal) in zip(sizes, kinds, strict=True)]
+    lengths = [math.prod(shape) for shape in shapes]
+    wanted = (sum(counts), sum(counts), sum(lengths))
+    if min(counts) < 0 or wanted != (len(centre), len(unit), len(covariance)):
+        raise ModelFileError("its posteriors do not fit its weights.")
+    pieces = zip(_pieces(centre, counts), _pieces(unit, counts), _pieces(covariance, lengths), strict=True)
     return tuple(
-        Posterior(
-            arrays.array(f"posterior{k}.centre"),
-            arrays.array(f"posterior{k}.unit"),
-            arrays.array(f"posterior{k}.covariance"),
-            each,
-        )
-        for k, each in enumerate(has_intercept)
+        # A copy: what a product rounds may depend on where a matrix lies in memory.
+        Posterior(c, u, v.reshape(shape).copy(), has_intercept)
+        for (c, u, v), shape, (has_intercept, _) in zip(pieces, shapes, kinds, strict=True)
     )
+
+
+def _pieces(values: AnyArray, lengths: list[int]) -> list[AnyArray]:
+    return np.split(values, np.cumsum(lengths)[:-1])
