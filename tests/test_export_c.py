@@ -237,6 +237,7 @@ HORRORS = [
     "*/ int main(void) { return 1; } /*",
     '"; system("true"); "',
     "x" * 300,
+    "@name@ @real@",
 ]
 
 

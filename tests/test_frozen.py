@@ -64,7 +64,12 @@ def test_estimator_frozen_model_and_file_give_the_same_bits(kind, solver, n_clas
 @pytest.mark.parametrize("storage", ["dense", "sparse"])
 def test_precisions_and_schemes_give_the_same_bits(kind, proba, multi_class, dtype, storage, tmp_path):
     estimator = fitted(kind, "auto", 3, storage, dtype, proba=proba, multi_class=multi_class)
-    for X in (fresh(dtype), sp.csc_array(fresh(dtype)), np.asfortranarray(fresh("float64"))):
+    for X in (
+        fresh("float32"),
+        fresh("float64"),
+        sp.csc_array(fresh(dtype)),
+        np.asfortranarray(fresh("float64")),
+    ):
         assert_same_bits(estimator, X, tmp_path)
     assert estimator.freeze().predict_proba(fresh(dtype)).dtype == dtype
 

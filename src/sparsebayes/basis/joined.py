@@ -14,7 +14,10 @@ from sparsebayes.basis.base import Basis
 
 @dataclass(frozen=True, slots=True)
 class JoinedBasis:
-    """The functions of the first basis, then those of the second, ..."""
+    """The functions of the first basis, then those of the second, ...
+
+    Their numbers are positions, because those of the parts may coincide.
+    """
 
     parts: tuple[Basis, ...]
 
