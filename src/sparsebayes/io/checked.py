@@ -113,14 +113,14 @@ def read_checked(
     path: str | os.PathLike[str], version: int, max_bytes: int = MAX_BYTES
 ) -> tuple[dict[str, Any], dict[str, AnyArray]]:
     """Header and arrays; a :class:`ModelFileError` for anything that :func:`write_checked` did not write."""
+    if not stat.S_ISREG(os.stat(path).st_mode):  # before it is opened, which may wait for a pipe's other end
+        raise ModelFileError(f"{os.fspath(path)}: it is not a regular file.")
     with open(path, "rb") as file:
         try:
-            status = os.fstat(file.fileno())
-            if not stat.S_ISREG(status.st_mode):
-                raise ModelFileError("it is not a regular file")
+            file_size = os.fstat(file.fileno()).st_size
             prefix = file.read(PREFIX.size)
-            header_size = _header_size(prefix, version, status.st_size, max_bytes)
-            data = file.read(status.st_size - PREFIX.size)
+            header_size = _header_size(prefix, version, file_size, max_bytes)
+            data = file.read(file_size - PREFIX.size)
             content = memoryview(data)[:-DIGEST_BYTES]
             digest = hashlib.sha256(prefix)
             digest.update(content)
