@@ -15,6 +15,7 @@ ROOT = Path(sparsebayes.__file__).parent
 LAYERS = [
     "_typing",
     "_checks",
+    "io",
     "kernels",
     "link",
     "design",
@@ -25,6 +26,9 @@ LAYERS = [
     "recipes",
     "basis",
     "multiclass",
+    "frozen",
+    "model_file",
+    "export",
     "estimators",
     "display",
 ]

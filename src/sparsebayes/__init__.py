@@ -1,19 +1,29 @@
 """Sparse Bayesian classification: small, probabilistic models without hyperparameters."""
 
-from sparsebayes.estimators import (
-    Progress,
-    RVMClassifier,
-    RVMClassifierCV,
-    SBELMClassifier,
-    SBELMClassifierCV,
-    SBLClassifier,
-    SBLClassifierCV,
-    sbl_path,
-)
+from typing import TYPE_CHECKING, Any
+
+from sparsebayes.export import export_c
+from sparsebayes.frozen import FrozenModel
+from sparsebayes.io import ModelFileError
+from sparsebayes.model_file import load_model, save_model
+
+if TYPE_CHECKING:
+    from sparsebayes.estimators import (
+        Progress,
+        RVMClassifier,
+        RVMClassifierCV,
+        SBELMClassifier,
+        SBELMClassifierCV,
+        SBLClassifier,
+        SBLClassifierCV,
+        sbl_path,
+    )
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "FrozenModel",
+    "ModelFileError",
     "Progress",
     "RVMClassifier",
     "RVMClassifierCV",
@@ -22,5 +32,21 @@ __all__ = [
     "SBLClassifier",
     "SBLClassifierCV",
     "__version__",
+    "export_c",
+    "load_model",
+    "save_model",
     "sbl_path",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """The estimators when they are asked for: a model from a file does without scikit-learn."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from sparsebayes import estimators
+
+    return getattr(estimators, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import check_array
 
 from sparsebayes._typing import AnyArray, Vector
 
@@ -59,7 +58,18 @@ def check_finite(X: Any, estimator: str) -> None:
 def check_rows(X: Any, estimator: str) -> Any:
     """X as a float array or a CSR matrix, for use outside of an estimator's own methods."""
     check_structure(X, estimator)
-    X = check_array(X, accept_sparse="csr", dtype=(np.float64, np.float32), ensure_all_finite=False)
+    X = X.tocsr() if sp.issparse(X) else np.asarray(X)
+    if X.ndim != 2:
+        raise ValueError(
+            f"{estimator} expects a two-dimensional X, a row a sample. Got an array of shape {X.shape}; "
+            "for a single sample use X.reshape(1, -1)."
+        )
+    if 0 in X.shape:
+        raise ValueError(f"{estimator} needs a sample and a feature at least. Got an X of shape {X.shape}.")
+    if X.dtype not in (np.float64, np.float32):
+        if X.dtype.kind not in "fiubO":
+            raise ValueError(f"{estimator} expects an X of real numbers. Got dtype {X.dtype} instead.")
+        X = X.astype(np.float64)
     check_finite(X, estimator)
     return X
 

@@ -240,30 +240,11 @@ def weighted_variance(X: Any, weight: Vector) -> float:
     return float(weight @ sq_norms(X - mean)) / total
 
 
-@dataclass(frozen=True, slots=True)
-class FeatureScales:
-    """What some features are multiplied by before a kernel sees them; the others it does not see at all."""
-
-    columns: IntVector
-    factors: Vector
-
-    @classmethod
-    def of(cls, factors: Vector) -> FeatureScales:
-        """One factor for each feature; zero: not seen."""
-        columns = np.flatnonzero(factors)
-        return cls(columns, factors[columns])
-
-    def __call__(self, X: Any) -> Any:
-        """In X's precision."""
-        seen = X[:, self.columns]
-        scaled = seen @ sp.diags_array(self.factors) if sp.issparse(seen) else seen * self.factors
-        return scaled.astype(X.dtype, copy=False)
-
-    def of_all(self, n_features: int) -> Vector:
-        """One factor for each feature again."""
-        factors = np.zeros(n_features)
-        factors[self.columns] = self.factors
-        return factors
+def scaled(X: Any, scales: Vector) -> Any:
+    """Features times a number each, in double precision; those with a scale of 0 are left out."""
+    seen = np.flatnonzero(scales)
+    factors = scales[seen]
+    return X[:, seen] @ sp.diags_array(factors) if sp.issparse(X) else X[:, seen] * factors
 
 
 @dataclass(frozen=True, slots=True)

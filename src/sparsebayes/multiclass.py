@@ -50,6 +50,13 @@ def decompose(codes: IntVector, n_classes: int, scheme: Scheme) -> list[BinaryPr
     return problems
 
 
+def n_problems(n_classes: int, scheme: Scheme) -> int:
+    """How many :func:`decompose` makes."""
+    if n_classes == 2:
+        return 1
+    return n_classes if scheme == "ovr" else n_classes * (n_classes - 1) // 2
+
+
 def log_probabilities(margins: Matrix, n_classes: int, scheme: Scheme) -> Matrix:
     """Log probability of each class, from the margins of the problems of :func:`decompose`."""
     if n_classes == 2:
@@ -104,3 +111,38 @@ def probabilities(log_p: Matrix, dtype: npt.DTypeLike = np.float64) -> AnyArray:
     tied = p.argmax(axis=1) != winner
     p[rows[tied], winner[tied]] = np.nextafter(p[tied].max(axis=1), p.dtype.type(2.0))
     return np.asarray(p)
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """What the margins of the problems of :func:`decompose` say of the classes, in ``dtype``."""
+
+    margins: Matrix
+    n_classes: int
+    scheme: Scheme
+    dtype: npt.DTypeLike
+
+    def decision(self) -> AnyArray:
+        """Margins for two classes, (n,), log probabilities for more, (n, K)."""
+        scores = self.margins[:, 0] if self.n_classes == 2 else self._log_probabilities()
+        return scores.astype(self.dtype, copy=False)
+
+    def codes(self) -> IntVector:
+        """The most probable class of each row."""
+        scores = self.decision()
+        return (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+
+    def probabilities(self) -> AnyArray:
+        return probabilities(self._log_probabilities(), self.dtype)
+
+    def log_probabilities(self) -> AnyArray:
+        """The logarithm of :meth:`probabilities`, but for the tail that a float cannot hold."""
+        log_p = self._log_probabilities()
+        p = probabilities(log_p, self.dtype)
+        held = p >= np.finfo(p.dtype).tiny
+        log_p = log_p.astype(self.dtype, copy=False)
+        log_p[held] = np.log(p[held])
+        return log_p
+
+    def _log_probabilities(self) -> Matrix:
+        return log_probabilities(self.margins, self.n_classes, self.scheme)

@@ -62,7 +62,7 @@ def laplace(
     n_functions = len(scale.exponent)
     order = np.argsort(design.columns)  # the intercept, one past the last function, comes last
     columns = design.columns[order]
-    has_intercept = bool(len(columns)) and columns[-1] == n_functions
+    has_intercept = bool(len(columns) and columns[-1] == n_functions)
     kept = columns[columns < n_functions]
     covariance = covariance[order] if covariance.ndim == 1 else covariance[np.ix_(order, order)]
     unit = scale.coefficients(np.ones(len(kept)), kept)

@@ -3,7 +3,9 @@
 from sparsebayes.basis.base import MAX_HELD, Basis, as_matrix
 from sparsebayes.basis.hidden import ACTIVATIONS, HiddenBasis
 from sparsebayes.basis.identity import IdentityBasis
+from sparsebayes.basis.joined import JoinedBasis
 from sparsebayes.basis.kernel import KernelBasis
+from sparsebayes.basis.margins import evaluated, margins
 from sparsebayes.basis.rows import DistinctRows, candidate_rows
 
 __all__ = [
@@ -13,7 +15,10 @@ __all__ = [
     "DistinctRows",
     "HiddenBasis",
     "IdentityBasis",
+    "JoinedBasis",
     "KernelBasis",
     "as_matrix",
     "candidate_rows",
+    "evaluated",
+    "margins",
 ]

@@ -11,19 +11,22 @@ import scipy.sparse as sp
 
 from sparsebayes._typing import AnyArray, IntVector, Vector
 from sparsebayes.basis.base import first_of_each
-from sparsebayes.kernels import FeatureScales, Kernel, KernelFunction
+from sparsebayes.kernels import Kernel, KernelFunction, scaled
 
 
 @dataclass(frozen=True, slots=True)
 class KernelBasis:
-    """phi_k(x) = K(x, v_k), or, where there are ``gammas``, K of the width gamma_k; of scaled features."""
+    """phi_k(x) = K(x, v_k), or, where there are ``gammas``, K of the width gamma_k.
+
+    With ``scales`` s, one a feature, K(s x, s v_k): a feature with a scale of 0 does not count.
+    """
 
     kernel: KernelFunction
     vectors: Any  # an array or a CSR matrix
     names: IntVector  # the vectors' rows in the training data
     gammas: Vector | None = None  # None where all vectors have the kernel's own
     keys: IntVector | None = None  # what a vector at a width is known by; None: its name
-    scales: FeatureScales | None = None  # None where all features count as they are
+    scales: Vector | None = None
 
     @classmethod
     def of_widths(
@@ -33,7 +36,7 @@ class KernelBasis:
         names: IntVector,
         gammas: Vector,
         n_rows: int,
-        scales: FeatureScales | None = None,
+        scales: Vector | None = None,
     ) -> KernelBasis:
         """Every vector at every width; of ``n_rows`` rows of training data."""
         if len(gammas) == 1:
@@ -45,7 +48,7 @@ class KernelBasis:
 
     @classmethod
     def merged(cls, bases: Sequence[Self]) -> Self:
-        """The functions of several bases, each once."""
+        """The functions of several bases of the same scales, each once."""
         first = first_of_each(bases)
         stack = sp.vstack if sp.issparse(bases[0].vectors) else np.vstack
         vectors = stack([basis.vectors for basis in bases])
@@ -61,13 +64,13 @@ class KernelBasis:
         return self.names if self.keys is None else self.keys
 
     def transform(self, X: Any) -> AnyArray:
-        kernel, vectors = self.kernel, self.vectors
+        kernel, vectors, dtype = self.kernel, self.vectors, X.dtype
         if self.gammas is not None:
             assert isinstance(kernel, Kernel)
             kernel = replace(kernel, gamma=self.gammas)
-        if self.scales is not None:
-            X, vectors = self.scales(X), self.scales(vectors)
-        return kernel(X, vectors)
+        if self.scales is None:
+            return kernel(X, vectors)
+        return kernel(scaled(X, self.scales), scaled(vectors, self.scales)).astype(dtype, copy=False)
 
     def kept(self, active: IntVector) -> Self:
         gammas = None if self.gammas is None else self.gammas[active]

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.cluster import kmeans_plusplus
 
 from sparsebayes._typing import AnyArray, IntVector, Matrix, Vector
 
@@ -81,6 +80,8 @@ def candidate_rows(
 
 
 def _spread(X: Any, members: IntVector, weight: Vector, quota: int, rng: np.random.RandomState) -> IntVector:
+    from sklearn.cluster import kmeans_plusplus  # here: a frozen model is to do without scikit-learn
+
     if len(members) > ROWS_PER_CANDIDATE * quota:
         members = np.sort(rng.choice(members, ROWS_PER_CANDIDATE * quota, replace=False))
     _, positions = kmeans_plusplus(X[members], quota, sample_weight=weight[members], random_state=rng)

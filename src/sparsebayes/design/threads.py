@@ -8,8 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any
 
-from threadpoolctl import ThreadpoolController
-
 # Nonzeros of a matrix that no cache holds: 200 MB. From there on products wait for memory, and a second
 # core has its own share of that; before, threads are left to the caller, who may have better use for them.
 THREADS_PAY_FROM = 1 << 24
@@ -49,4 +47,6 @@ class Threads:
 @cache
 def _thread_pools() -> Any:
     """The libraries with threads of their own; finding them takes longer than telling them."""
+    from threadpoolctl import ThreadpoolController  # here: it comes with scikit-learn
+
     return ThreadpoolController()

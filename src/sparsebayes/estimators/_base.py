@@ -20,9 +20,9 @@ from threadpoolctl import threadpool_limits
 from sparsebayes import _checks, multiclass
 from sparsebayes.basis import Basis
 from sparsebayes.design import HoldLimit
-from sparsebayes.estimators._problem import Progress, Solution, Start, evaluated, margins
+from sparsebayes.estimators._problem import Progress, Solution, Start
 from sparsebayes.estimators._selection import fit_selected
-from sparsebayes.posterior import moderated
+from sparsebayes.frozen import FrozenModel
 from sparsebayes.recipes import ENERGY_EXPONENT, OTHER_EXPONENTS, RECIPES, BasisName, Settings, recipe
 
 # Elements of a dense matrix that one core works through as fast as two.
@@ -320,33 +320,56 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
             )
         return self._sparse_std.toarray()
 
-    def _margins(self, X):
-        """Of each problem, moderated if that was asked for; and the precision of X."""
-        check_is_fitted(self)
-        X = self._validated_for_prediction(X)
-        used = np.unique(self.sparse_coef_.indices)
-        basis, coef = self._basis, self.sparse_coef_
-        if len(used) < coef.shape[1]:
-            basis, coef = basis.kept(used), coef[:, used]
-        if self.proba == "mode":
-            return margins(basis, coef.toarray().T, self.intercept_.astype(np.float64), X), X.dtype
-        return self._moderated_margins(basis, coef, X), X.dtype
+    def freeze(self):
+        """The model as plain data, which predicts by itself: for files, export and programs without a fit.
 
-    def _moderated_margins(self, basis, coef, X):
-        if self._posteriors is None:
+        Returns
+        -------
+        model : FrozenModel
+            What this classifier predicts through: the kept features, vectors or nodes alone, with their
+            weights; with ``proba="moderated"``, also the posterior. Its predictions are the same bits.
+        """
+        check_is_fitted(self)
+        if self._bound_to_training is not None:
+            raise ValueError(self._bound_to_training)
+        model = self._predictor()
+        model.check()
+        return model
+
+    @property
+    def _bound_to_training(self) -> str | None:
+        """Why the model means nothing without the training data, if so."""
+        return None
+
+    def _predictor(self) -> FrozenModel:
+        """What predicts: made of the fitted attributes when needed, so that the two cannot differ."""
+        coef = self.sparse_coef_
+        used, columns = np.unique(coef.indices, return_inverse=True)
+        basis = self._basis if len(used) == coef.shape[1] else self._basis.kept(used)
+        posteriors = self._posteriors if self.proba == "moderated" else ()
+        if posteriors is None:
             raise ValueError(
                 f"This {type(self).__name__} was fitted with proba='mode', or taken from a path, and has not "
                 "what proba='moderated' needs: fit it again."
             )
-        out = np.empty((X.shape[0], coef.shape[0]))
-        for rows, values in evaluated(basis, X):
-            for k, posterior in enumerate(self._posteriors):
-                weights = coef[[k]]
-                columns = values[:, weights.indices]
-                columns = columns.toarray() if sp.issparse(columns) else columns
-                at_mode = columns @ weights.data.astype(np.float64) + float(self.intercept_[k])
-                out[rows, k] = moderated(at_mode, posterior.variance(columns))
-        return out
+        return FrozenModel(
+            classes=self.classes_,
+            n_features=self._training_shape[1],
+            basis=basis,
+            weights=coef.data,
+            columns=columns,
+            starts=coef.indptr,
+            intercepts=self.intercept_,
+            scheme=self._scheme,
+            posteriors=tuple(posteriors) or None,
+            weights_std=None if self._sparse_std is None else self._sparse_std.data,
+            feature_names=getattr(self, "feature_names_in_", None),
+            about={"estimator": type(self).__name__, "status": list(self.status_)},
+        )
+
+    def _scores(self, X) -> multiclass.Scores:
+        check_is_fitted(self)
+        return self._predictor().scores(self._validated_for_prediction(X))
 
     def _validated_for_prediction(self, X):
         name = type(self).__name__
@@ -362,10 +385,6 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
         _checks.check_finite(X, name)
         return X
 
-    def _log_probabilities(self, X):
-        z, dtype = self._margins(X)
-        return multiclass.log_probabilities(z, len(self.classes_), self._scheme), dtype
-
     def decision_function(self, X):
         """Margins for two classes, log probabilities for more: their argmax is the prediction.
 
@@ -379,11 +398,7 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
         scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
             Positive means ``classes_[1]`` where there are two classes.
         """
-        if len(getattr(self, "classes_", ())) != 2:
-            log_p, dtype = self._log_probabilities(X)
-            return log_p.astype(dtype, copy=False)
-        z, dtype = self._margins(X)
-        return z[:, 0].astype(dtype, copy=False)
+        return self._scores(X).decision()
 
     def predict(self, X):
         """The most probable label of each row.
@@ -398,8 +413,7 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
         labels : ndarray of shape (n_samples,)
             Labels from ``classes_``.
         """
-        scores = self.decision_function(X)
-        codes = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+        codes = self._scores(X).codes()
         return self.classes_[codes]
 
     def predict_proba(self, X):
@@ -415,8 +429,7 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
         probabilities : ndarray of shape (n_samples, n_classes)
             In the order of ``classes_``; rows sum to 1.
         """
-        log_p, dtype = self._log_probabilities(X)
-        return multiclass.probabilities(log_p, dtype)
+        return self._scores(X).probabilities()
 
     def predict_log_proba(self, X):
         """Logarithm of the probability of each class, finite for any margin.
@@ -431,13 +444,7 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
         log_probabilities : ndarray of shape (n_samples, n_classes)
             In the order of ``classes_``.
         """
-        log_p, dtype = self._log_probabilities(X)
-        p = multiclass.probabilities(log_p, dtype)
-        # The logarithm of what predict_proba returns, but for the tail that a float cannot hold.
-        held = p >= np.finfo(p.dtype).tiny
-        log_p = log_p.astype(dtype, copy=False)
-        log_p[held] = np.log(p[held])
-        return log_p
+        return self._scores(X).log_probabilities()
 
 
 def _blas_threads(alone, n_entries):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from sparsebayes import _checks
-from sparsebayes._typing import AnyArray, IntVector, Vector
-from sparsebayes.basis import Basis, IdentityBasis, as_matrix
-from sparsebayes.design import ColumnScale, Design, WithIntercept, as_design, row_slices
+from sparsebayes._typing import IntVector, Vector
+from sparsebayes.basis import Basis, IdentityBasis, as_matrix, margins
+from sparsebayes.design import ColumnScale, Design, WithIntercept, as_design
 from sparsebayes.evidence import FitStatus, Record, State
 from sparsebayes.posterior import Posterior, laplace
 from sparsebayes.recipes import Recipe, Settings, recipe
@@ -188,22 +188,6 @@ def fit_problem(
         _complaint(status, fit.history[-1], taken),
         path,
     )
-
-
-def margins(basis: Basis, coef: AnyArray, intercept: float | Vector, X: Any) -> Vector:
-    """The basis's functions at the rows of X, times ``coef``, a vector or a column a problem."""
-    coef = coef.astype(np.float64, copy=False)
-    out = np.empty((X.shape[0], *coef.shape[1:]))
-    for rows, values in evaluated(basis, X):
-        out[rows] = values @ coef
-    return out + intercept
-
-
-def evaluated(basis: Basis, X: Any) -> Iterator[tuple[slice, Any]]:
-    """The basis's functions at the rows of X in double precision: in blocks, where they are computed."""
-    given = isinstance(basis, IdentityBasis)
-    for rows in [slice(None)] if given else row_slices((X.shape[0], len(basis.numbers))):
-        yield rows, basis.transform(X[rows]).astype(np.float64, copy=False)
 
 
 def log_odds(labels: Vector, weight: Vector | None) -> float:

@@ -11,9 +11,9 @@ from sklearn.model_selection import StratifiedKFold
 
 from sparsebayes import link
 from sparsebayes._typing import IntVector, Vector
-from sparsebayes.basis import Basis
+from sparsebayes.basis import Basis, margins
 from sparsebayes.design import ColumnScale
-from sparsebayes.estimators._problem import PathModel, Solution, Start, fit_problem, margins
+from sparsebayes.estimators._problem import PathModel, Solution, Start, fit_problem
 from sparsebayes.evidence import State
 from sparsebayes.evidence.calibration import calibration_slope
 from sparsebayes.evidence.selection import standard_error, weighted_sum

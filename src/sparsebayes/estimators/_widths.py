@@ -10,8 +10,8 @@ from threadpoolctl import threadpool_limits
 
 from sparsebayes import link
 from sparsebayes._typing import IntVector, Mask, Vector
-from sparsebayes.basis import DistinctRows, KernelBasis
-from sparsebayes.estimators._problem import Solution, margins
+from sparsebayes.basis import DistinctRows, KernelBasis, margins
+from sparsebayes.estimators._problem import Solution
 from sparsebayes.evidence.selection import standard_error
 from sparsebayes.multiclass import BinaryProblem
 

@@ -13,6 +13,7 @@ from sklearn.utils import Bunch, check_consistent_length
 from sparsebayes import _checks
 from sparsebayes.estimators._base import SparseBayesClassifier
 from sparsebayes.estimators.linear import SBLClassifier
+from sparsebayes.multiclass import Scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +68,12 @@ class Replay(SparseBayesClassifier):
         self._known = np.column_stack([snapshot.margins for snapshot in snapshots])
         self._dtype = dtype
 
-    def _margins(self, X):
+    def _scores(self, X):
         if X.shape[0] != len(self._known):
             raise ValueError(
                 f"Along a path predictions are known for all {len(self._known)} rows held out, not for some."
             )
-        return self._known, self._dtype
+        return Scores(self._known, len(self.classes_), self._scheme, self._dtype)
 
 
 def recorded_fit(estimator, X, y, sample_weight, X_held_out, *, keep_coef=False):

@@ -309,7 +309,7 @@ or callable, default="rbf"
         draw = (distinct, codes, weight, rng)
         with threadpool_limits(1, "blas"):  # matrices are small, and waking threads costs more
             scales, gamma = self._scales_and_gamma(X, *draw)
-        seen = X if scales is None else scales(X)
+        seen = X if scales is None else kernels.scaled(X, scales)
         candidates = self._candidates_of_each(problems, seen, *draw)
 
         def basis(chosen, gammas):
@@ -350,13 +350,13 @@ or callable, default="rbf"
         if taken == "none":
             return None, self._one_gamma(X, *draw, start)
         if taken == "learned":
-            scales = kernels.FeatureScales.of(learned_scales(sample, unit))
+            scales = learned_scales(sample, unit)
             # The scales are the widths that evidence prefers.
             known = self._takes_gamma in ("auto", "evidence")
-            return scales, 1.0 if known else self._one_gamma(scales(X), *draw)
+            return scales, 1.0 if known else self._one_gamma(kernels.scaled(X, scales), *draw)
         factor = np.sqrt(unit)
-        scales = kernels.FeatureScales.of(factor * column_scales(factor * X, weight))
-        return scales, self._one_gamma(scales(X), *draw, start)
+        scales = factor * column_scales(factor * X, weight)
+        return scales, self._one_gamma(kernels.scaled(X, scales), *draw, start)
 
     def _takes_feature_scales(self, n_features):
         taken = self.feature_scales
@@ -504,11 +504,8 @@ or callable, default="rbf"
         return KernelBasis(*vectors, np.asarray(self.gamma_), self._numbers, self._scales)
 
     def _keep_basis(self, bases):
-        for name in (
-            "relevance_vectors_",
-            "gamma_",
-            "feature_scales_",
-        ):  # of an earlier fit with another kernel
+        # Of an earlier fit with another kernel.
+        for name in ("relevance_vectors_", "gamma_", "feature_scales_"):
             if hasattr(self, name):
                 delattr(self, name)
         if isinstance(bases[0], IdentityBasis):
@@ -517,15 +514,21 @@ or callable, default="rbf"
             return self.relevance_
         merged = KernelBasis.merged(bases)
         self._kernel, self._scales = merged.kernel, merged.scales
-        n_features = merged.vectors.shape[1]
-        self.feature_scales_ = (
-            np.ones(n_features) if self._scales is None else self._scales.of_all(n_features)
-        )
+        self.feature_scales_ = np.ones(merged.vectors.shape[1]) if self._scales is None else self._scales
         self.relevance_, self.relevance_vectors_ = merged.names, merged.vectors
         self._numbers = merged.keys
         if isinstance(merged.kernel, kernels.Kernel) and merged.kernel.name in WITH_GAMMA:
             self.gamma_ = merged.kernel.gamma if merged.gammas is None else merged.gammas
         return merged.numbers
+
+    @property
+    def _bound_to_training(self):
+        if self._kernel is not None:
+            return None
+        return (
+            "RVMClassifier(kernel='precomputed') cannot be frozen: its columns are kernel values against the "
+            "training data, which the model does not have. Fit with a kernel by name."
+        )
 
     @property
     def _n_numbers(self):

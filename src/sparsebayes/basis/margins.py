@@ -1,0 +1,29 @@
+"""Weighted sums of basis functions at the rows of X."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from sparsebayes._typing import AnyArray, Vector
+from sparsebayes.basis.base import Basis
+from sparsebayes.basis.identity import IdentityBasis
+from sparsebayes.design import row_slices
+
+
+def margins(basis: Basis, coef: AnyArray, intercept: float | Vector, X: Any) -> Vector:
+    """The basis's functions at the rows of X, times ``coef``, a vector or a column a problem."""
+    coef = coef.astype(np.float64, copy=False)
+    out = np.empty((X.shape[0], *coef.shape[1:]))
+    for rows, values in evaluated(basis, X):
+        out[rows] = values @ coef
+    return out + intercept
+
+
+def evaluated(basis: Basis, X: Any) -> Iterator[tuple[slice, Any]]:
+    """The basis's functions at the rows of X in double precision: in blocks, where they are computed."""
+    given = isinstance(basis, IdentityBasis)
+    for rows in [slice(None)] if given else row_slices((X.shape[0], len(basis.numbers))):
+        yield rows, basis.transform(X[rows]).astype(np.float64, copy=False)

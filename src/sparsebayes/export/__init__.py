@@ -1,0 +1,6 @@
+"""A frozen model as something that runs elsewhere."""
+
+from sparsebayes.export.c import CExport, export_c
+from sparsebayes.export.quantised import Agreement
+
+__all__ = ["Agreement", "CExport", "export_c"]
