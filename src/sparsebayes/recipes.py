@@ -24,8 +24,6 @@ PATH_TOL = 3e-2
 # How far a column's energy counts in the prior of elimination, by how the columns are scaled: at 1 a column's
 # unit does not matter. 0, 1/2 and 1 were compared on six wide sets: 1/2 was never far from the best.
 ENERGY_EXPONENT: dict[ScaleName, float] = {"none": 0.0, "common": 0.5, "columns": 1.0}
-# Some wide sets want 0 all the same, which the rows of a fold can tell; evidence and leave-one-out cannot.
-OTHER_EXPONENTS: dict[ScaleName, tuple[float, ...]] = {"none": (), "common": (0.0,), "columns": ()}
 # Rows up to which a column of the sequential solver is free.
 FREE_UP_TO = 1000.0
 
@@ -62,8 +60,6 @@ class Settings:
     scale: ScaleName
     energy_exponent: float
     """Of the columns' energies in the prior of a path: at 1, their units do not matter."""
-    other_exponents: tuple[float, ...]
-    """That cross-validation may take instead."""
     select: SelectName
     """How a point of a path is chosen."""
     max_features: int | None

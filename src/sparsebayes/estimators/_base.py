@@ -23,7 +23,7 @@ from sparsebayes.design import HoldLimit
 from sparsebayes.estimators._problem import Progress, Solution, Start
 from sparsebayes.estimators._selection import fit_selected
 from sparsebayes.frozen import FrozenModel
-from sparsebayes.recipes import ENERGY_EXPONENT, OTHER_EXPONENTS, RECIPES, BasisName, Settings, recipe
+from sparsebayes.recipes import ENERGY_EXPONENT, RECIPES, BasisName, Settings, recipe
 
 # Elements of a dense matrix that one core works through as fast as two.
 SMALL_MATRIX = 1 << 20
@@ -182,7 +182,6 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
             intercept_prior=own(self.intercept_prior, taken.intercept_prior),
             scale=taken.scale_if_none if scale == "none" else scale,
             energy_exponent=ENERGY_EXPONENT[scale],
-            other_exponents=OTHER_EXPONENTS[scale],
             select=getattr(self, "select", "evidence"),
             max_features=getattr(self, "max_features", None) if self._stop_at is None else None,
             prior_variance=None,

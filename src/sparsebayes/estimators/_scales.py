@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,8 +29,10 @@ ROWS_TO_LEARN = 800
 ROWS_TO_COMPARE = 300
 ROWS_HELD_OUT = 2000
 MIN_HELD_OUT = 30
-# The sample is held as a dense matrix.
+# The sample is held as a dense matrix, and with a width for each feature every evaluation works through it
+# once a row: with more features than 500, fewer rows have to do.
 MAX_FEATURES = 10_000
+MAX_WORK = 500 * ROWS_TO_LEARN**2
 # Scales are to be better by two standard errors, and by this share of the loss: features as they are is what
 # a user expects.
 WORTH_HAVING = 0.05
@@ -61,6 +64,10 @@ class Sample:
 
     def part(self, start: int, stop: int) -> Sample:
         return Sample(self.X[start:stop], self.labels.take(slice(start, stop)))
+
+
+def _n_rows(most: int, n_features: int) -> int:
+    return min(most, math.isqrt(MAX_WORK // n_features))
 
 
 def _mixed(classes: IntVector) -> IntVector:
@@ -118,7 +125,7 @@ def best_scaling(sample: Sample, unit: float) -> tuple[str, Widths | None]:
     """The first of "none", "columns" and "learned" that no later one is clearly better than, at rows that
     were held out; and its widths, as gammas of features so scaled.
     """
-    n_rows = min(ROWS_TO_COMPARE, len(sample) // 2)
+    n_rows = min(_n_rows(ROWS_TO_COMPARE, sample.X.shape[1]), len(sample) // 2)
     if n_rows < MIN_HELD_OUT:
         return "none", None
     first, second = sample.part(0, n_rows), sample.part(n_rows, n_rows + ROWS_HELD_OUT)
@@ -139,7 +146,7 @@ def best_scaling(sample: Sample, unit: float) -> tuple[str, Widths | None]:
 
 def learned_scales(sample: Sample, unit: float) -> Vector:
     """For each feature the square root of its own gamma, zero where it does not matter."""
-    sample = sample.part(0, ROWS_TO_LEARN)
+    sample = sample.part(0, _n_rows(ROWS_TO_LEARN, sample.X.shape[1]))
     process = LabelProcess(sample.labels)
     rows = _near_the_origin(sample.X, sample.X, unit)
     if len(sample) < 2 or not process.has_labels:

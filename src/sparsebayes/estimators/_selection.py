@@ -29,7 +29,7 @@ class Curve:
     sizes: IntVector
     slopes: Vector
     losses: list[Vector]  # a loss a sample, after calibration
-    settings: Settings  # of all of them
+    prior_variance: float | None  # of the margins of all of them
 
     def chosen(self, weight: Vector | None, within_error: bool) -> int:
         """The size with the least loss, or the least size within a standard error of it."""
@@ -65,7 +65,7 @@ def fit_selected(
         return fit_problem(X, basis, labels, weight, settings, start, n_threads, callback)
     curve = cross_validated(X, basis, labels, weight, settings, n_threads)
     size = curve.chosen(weight, settings.select == "cv-1se")
-    settings = replace(curve.settings, max_features=size, stop_at_max_iter=False)
+    settings = replace(settings, max_features=size, prior_variance=curve.prior_variance)
     # Not from where an earlier fit ended: the folds were not.
     solution = fit_problem(X, basis, labels, weight, settings, None, n_threads, callback)
     return calibrated(solution, curve)
@@ -80,49 +80,37 @@ def cross_validated(
         raise ValueError(
             "Cross-validation along the path needs two samples of each class at least. Use select='evidence'."
         )
-    sign = 2.0 * labels - 1.0
-
-    def path(rows: IntVector, settings: Settings) -> Solution:
-        own_weight = None if weight is None else weight[rows]
-        return fit_problem(
-            X[rows], basis, labels[rows], own_weight, settings, None, n_threads, lambda state, scale: False
-        )
-
-    def least_loss(solution: Solution, rows: IntVector) -> float:
-        own_weight = None if weight is None else weight[rows]
-        held_out = [_margins(model, basis, X[rows]) for model in solution.path]
-        return min(weighted_sum(_calibrated(z, sign[rows], own_weight)[1], own_weight) for z in held_out)
-
     settings = replace(settings, stop_at_max_iter=True)  # the last point: no time is spent on choosing one
     sizes: IntVector | None = None
     held_out: list[Vector] = []
     for train, test in StratifiedKFold(n_folds).split(labels, labels):
-        solution = path(train, settings)
+        solution = fit_problem(
+            X[train],
+            basis,
+            labels[train],
+            None if weight is None else weight[train],
+            settings,
+            None,
+            n_threads,
+            lambda state, scale: False,
+        )
+        path = solution.path
+        # One number, which half of the time goes into; and slopes are for models of the same scale.
+        settings = replace(settings, prior_variance=solution.history[0]["prior_variance"])
+        own = np.array([len(model.columns) for model in path])
         if sizes is None:
-            # One number, which hardly differs between folds, and which half of the time goes into.
-            settings = replace(settings, prior_variance=solution.history[0]["prior_variance"])
-            for exponent in settings.other_exponents:
-                other = replace(settings, energy_exponent=exponent)
-                its_solution = path(train, other)
-                if least_loss(its_solution, test) < least_loss(solution, test):
-                    settings, solution = other, its_solution
-            sizes = np.array([len(model.columns) for model in solution.path])
+            sizes = own
             held_out = [np.empty(len(labels)) for _ in sizes]
-        own = np.array([len(model.columns) for model in solution.path])
-        known = {
-            k: _margins(solution.path[k], basis, X[test]) for k in {_nearest(own, size) for size in sizes}
-        }
+        known = {k: _margins(path[k], basis, X[test]) for k in {_nearest(own, size) for size in sizes}}
         for size, out in zip(sizes, held_out, strict=True):
             out[test] = known[_nearest(own, size)]
     assert sizes is not None
-    slopes, losses = zip(*(_calibrated(each, sign, weight) for each in held_out), strict=True)
-    return Curve(sizes, np.array(slopes), list(losses), settings)
-
-
-def _calibrated(margins: Vector, sign: Vector, weight: Vector | None) -> tuple[float, Vector]:
-    """The slope, and the losses with it."""
-    slope = calibration_slope(margins, sign, weight)
-    return slope, link.loss_and_residual(slope * margins, sign)[0]
+    sign = 2.0 * labels - 1.0
+    slopes = np.array([calibration_slope(each, sign, weight) for each in held_out])
+    losses = [
+        link.loss_and_residual(slope * each, sign)[0] for slope, each in zip(slopes, held_out, strict=True)
+    ]
+    return Curve(sizes, slopes, losses, settings.prior_variance)
 
 
 def calibrated(solution: Solution, curve: Curve) -> Solution:

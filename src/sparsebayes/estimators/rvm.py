@@ -96,11 +96,13 @@ or callable, default="rbf"
         columns are computed in blocks, in the precision of X, whenever they are needed. With ``basis="all"``
         a pass then costs N² kernel values, but memory grows only with N. For fewer candidates the matrix is
         held up to half a gigabyte.
-    solver : {"auto", "sequential", "dqn", "newton"}, default="auto"
+    solver : {"auto", "sequential", "elimination", "dqn", "newton"}, default="auto"
         - "auto" and "sequential": the model is built up from nothing. Vectors are added, re-estimated and
           deleted by their gain in evidence (Tipping & Faul), with the exact posterior (eq. 7) of the few that
           are in; kernel columns are centred and of unit variance. Beyond 50 000 rows, vectors are chosen on
           30 000 of them, and weights and precisions fitted on all.
+        - "elimination": from all candidates down, as in :class:`~sparsebayes.SBLClassifier`. Where classes
+          hardly overlap it is more accurate, with ten times the vectors.
         - "dqn": the paper's DQN-RVM to the letter, Algorithms 1 and 2 with eq. 14 and 15 and its constants.
         - "newton": the classical RVM, Algorithm 2 with the full inverse of eq. 7. N x N memory.
     tol : float, default=1e-3

@@ -40,8 +40,8 @@ class NewtonCGSolver:
         least = self.min_iter if target > 0.0 else 0
         while (gradient_norm > target or m < least) and m < self.max_iter:
             forcing = min(0.5, float(np.sqrt(gradient_norm / (target / self.tol))))
-            # No more than is asked for, but for what the Hessian's own change may spoil.
-            tol = max(forcing * gradient_norm, 0.9 * min(target, gradient_norm))
+            # No more than is asked for.
+            tol = max(forcing * gradient_norm, 0.5 * min(target, gradient_norm))
             diagonal = objective.hess_diag(point.margins)
             p = solve_hessian(objective, point.margins, diagonal, -gradient, within(tol))
             ray = objective.along(point, p, float(gradient @ p))
