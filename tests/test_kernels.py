@@ -164,3 +164,14 @@ def test_weighted_variance_is_that_of_repeated_rows(make, rng):
     repeated = np.repeat(X, weight, axis=0)
     ours = kernels.weighted_variance(make(X), weight.astype(float))
     np.testing.assert_allclose(ours, repeated.var(), rtol=1e-12)
+
+
+def test_a_huge_row_does_not_matter_to_the_others(rng):
+    A = rng.standard_normal((20, 3))
+    expected = kernels.sq_distances(A, A)
+    A[7, 1] = 1e160
+    found = kernels.sq_distances(A, A)
+    others = np.delete(np.arange(20), 7)
+    np.testing.assert_allclose(found[np.ix_(others, others)], expected[np.ix_(others, others)], atol=1e-12)
+    assert np.isinf(found[7, others]).all()
+    assert found[7, 7] == 0.0

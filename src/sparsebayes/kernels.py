@@ -27,6 +27,7 @@ KernelFunction = Callable[[Any, Any], AnyArray]
 
 # Entries whose squares leave the range of a float, with room for the number of features.
 HUGE, TINY = 2.0**480, 2.0**-480
+LARGEST = float(np.finfo(np.float64).max)
 # Share of the squared lengths of two rows below which the square of their difference has lost half its
 # digits; share of all pairs up to which those are mended one by one, so many at a time.
 CANCELLED = 1e-7
@@ -55,7 +56,7 @@ def _expanded(A: Any, B: Any) -> Matrix:
     """||a||^2 + ||b||^2 - 2<a, b>, and by differences where that cancels."""
     dense = not sp.issparse(A) and not sp.issparse(B)
     # Far from the origin it would cancel for all.
-    centre = B.mean(axis=0) if dense and len(B) else 0.0
+    centre = _centre(B) if dense and len(B) else 0.0
     centred_a, centred_b = (A - centre, B - centre) if dense else (A, B)
     squares = dot(centred_a, centred_b)
     squares *= -2.0
@@ -72,6 +73,13 @@ def _expanded(A: Any, B: Any) -> Matrix:
             i, j = rows[k : k + CHUNK], columns[k : k + CHUNK]
             squares[i, j] = sq_norms(A[i] - B[j])
     return squares
+
+
+def _centre(B: Matrix) -> Vector:
+    """Of the rows that are not huge, if there are any."""
+    huge = _huge_rows(B)
+    rest = np.delete(B, huge, axis=0) if 0 < len(huge) < len(B) else B
+    return np.asarray(rest.mean(axis=0))
 
 
 def _huge_rows(A: Any) -> IntVector:
@@ -243,8 +251,11 @@ def weighted_variance(X: Any, weight: Vector) -> float:
 def scaled(X: Any, scales: Vector) -> Any:
     """Features times a number each, in double precision; those with a scale of 0 are left out."""
     seen = np.flatnonzero(scales)
-    factors = scales[seen]
-    return X[:, seen] @ sp.diags_array(factors) if sp.issparse(X) else X[:, seen] * factors
+    with np.errstate(over="ignore"):
+        product = X[:, seen] @ sp.diags_array(scales[seen]) if sp.issparse(X) else X[:, seen] * scales[seen]
+    entries = product.data if sp.issparse(product) else product
+    np.clip(entries, -LARGEST, LARGEST, out=entries)
+    return product
 
 
 @dataclass(frozen=True, slots=True)

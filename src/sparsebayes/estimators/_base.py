@@ -98,6 +98,7 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
                 f"one class{after}: {classes.tolist()}"
             )
         weight = weight * _checks.class_weights(self.class_weight, classes, codes, weight)[codes]
+        weight = np.maximum(weight, np.finfo(np.float64).tiny)  # of two tiny numbers, the product may be zero
 
         problems = multiclass.decompose(codes, len(classes), self.multi_class)
         starts = self._starts(classes, X.shape[1], len(problems))

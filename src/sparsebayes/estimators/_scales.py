@@ -36,7 +36,8 @@ MAX_WORK = 500 * ROWS_TO_LEARN**2
 # Scales are to be better by two standard errors, and by this share of the loss: features as they are is what
 # a user expects.
 WORTH_HAVING = 0.05
-# Of the squared distances: features that make less than this together are not seen at all.
+# Features that make less than this of the squared distances together are not seen at all, nor are rows of
+# less weight than this looked at.
 NEGLIGIBLE = 0.01
 # Classes rarer than this, relative to the mean class, are drawn as if they were not.
 RARE = 0.25
@@ -46,7 +47,10 @@ DECIMALS = 3
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Some distinct rows, in an order of which every beginning is a fair sample, and their labels."""
+    """Some distinct rows, in an order of which every beginning is a fair sample, and their labels.
+
+    Weights are relative to that of the row which an average occurrence is of: where all are equal, each is 1.
+    """
 
     X: Any
     labels: Labels
@@ -54,10 +58,17 @@ class Sample:
     @classmethod
     def of(cls, X: Any, distinct: DistinctRows, codes: IntVector, weight: Vector, n_rows: int) -> Sample:
         classes = distinct.class_weights(codes, weight)
-        order = _mixed(classes.argmax(axis=1))[:n_rows]
-        classes = classes[order]
+        classes /= classes.max()
+        total = classes.sum(axis=1)
+        classes /= np.square(total).sum() / total.sum()
+        rows = np.flatnonzero(classes.sum(axis=1) >= NEGLIGIBLE)
+        rows = rows[_mixed(classes[rows].argmax(axis=1))][:n_rows]
+        classes = classes[rows]
         labels = Labels(classes[:, 1:] if classes.shape[1] == 2 else classes, classes.sum(axis=1))
-        return cls(X[distinct.first[order]].astype(np.float64, copy=False), labels)
+        return cls(X[distinct.first[rows]].astype(np.float64, copy=False), labels)
+
+    def scaled(self, scales: Vector) -> Sample:
+        return Sample(kernels.scaled(self.X, scales), self.labels)
 
     def __len__(self) -> int:
         return int(self.X.shape[0])
@@ -82,22 +93,22 @@ def _mixed(classes: IntVector) -> IntVector:
     return order[np.argsort(due[order], kind="stable")]
 
 
-def evidence_gamma(kernel: str, sample: Sample, unit: float, start: Widths | None = None) -> float:
+def evidence_gamma(kernel: str, sample: Sample, unit: float) -> float:
     """The gamma of a kernel of distances with the largest evidence; ``unit`` is its order of magnitude."""
     sample = sample.part(0, ROWS_TO_LEARN)
     process = LabelProcess(sample.labels)
     if len(sample) < 2 or not process.has_labels:
         return unit
     exponents = kernels.DISTANCES[kernel](sample.X, sample.X) * unit
-    if start is not None:
-        start = start.wider(np.log(unit))
-    return unit * float(np.exp(one_width(process, exponents, start).widths[0].round(DECIMALS)))
+    return unit * float(np.exp(one_width(process, exponents).widths[0].round(DECIMALS)))
 
 
 def column_scales(X: Any, weight: Vector) -> Vector:
-    """1 over the standard deviation of each feature, 0 for one that is constant."""
-    scaler = StandardScaler(with_mean=False).fit(X, sample_weight=weight / weight.max())
-    return np.where(scaler.scale_ == np.sqrt(scaler.var_), 1.0 / scaler.scale_, 0.0)
+    """1 over the standard deviation of each feature, 0 for one that is constant or has none."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        scaler = StandardScaler(with_mean=False).fit(X, sample_weight=weight / weight.max())
+    varies = np.isfinite(scaler.var_) & (scaler.scale_ == np.sqrt(scaler.var_))
+    return np.where(varies, 1.0 / scaler.scale_, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,17 +132,17 @@ class Trial:
         return Losses(values, labels.weight)
 
 
-def best_scaling(sample: Sample, unit: float) -> tuple[str, Widths | None]:
+def best_scaling(sample: Sample, unit: float) -> str:
     """The first of "none", "columns" and "learned" that no later one is clearly better than, at rows that
-    were held out; and its widths, as gammas of features so scaled.
+    were held out.
     """
     n_rows = min(_n_rows(ROWS_TO_COMPARE, sample.X.shape[1]), len(sample) // 2)
     if n_rows < MIN_HELD_OUT:
-        return "none", None
+        return "none"
     first, second = sample.part(0, n_rows), sample.part(n_rows, n_rows + ROWS_HELD_OUT)
     process = LabelProcess(first.labels)
     if not process.has_labels:
-        return "none", None
+        return "none"
     rows, others = (_near_the_origin(part.X, first.X, unit) for part in (first, second))
     trials = _trials(process, rows, first.labels.weight)
     best = trials[0]
@@ -140,8 +151,7 @@ def best_scaling(sample: Sample, unit: float) -> tuple[str, Widths | None]:
         its_losses = trial.losses(process, rows, others, second.labels)
         if its_losses.better_than(losses) and its_losses.total < (1.0 - WORTH_HAVING) * losses.total:
             best, losses = trial, its_losses
-    # Rows are in units of their own only where columns are as they were.
-    return best.name, best.widths.wider(-np.log(unit)) if best.name == "none" else best.widths
+    return best.name
 
 
 def learned_scales(sample: Sample, unit: float) -> Vector:
@@ -182,6 +192,7 @@ def _near_the_origin(X: Any, middle: Any, unit: float) -> Matrix:
 
 
 def _negligible(shares: Vector) -> Mask:
+    """The smallest, as long as they are next to nothing together."""
     order = np.argsort(shares, kind="stable")
     small = np.cumsum(shares[order]) <= NEGLIGIBLE * shares.sum()
     negligible = np.zeros(len(shares), dtype=bool)

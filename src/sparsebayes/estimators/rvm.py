@@ -79,9 +79,10 @@ or callable, default="rbf"
         - "learned": each has a width of its own, by the evidence of the same process ("automatic relevance
           determination"); those that make less than a hundredth of the squared distances together are not
           used at all. For the kernel "rbf" and up to 10 000 features.
-        - "auto": where ``gamma="auto"`` and "learned" is possible, the first of "none", "columns" and
-          "learned" that no later one is clearly better than: by two standard errors of the process's loss on
-          other rows than it was fitted to. Otherwise "none".
+        - "auto": where ``gamma="auto"``, the solver is sequential and "learned" is possible, the first of
+          "none", "columns" and "learned" that no later one is clearly better than on other rows than it was
+          fitted to: by two standard errors and a twentieth of the process's loss. Otherwise, and on fewer
+          than 60 distinct rows, "none".
     degree : float, default=3
         Of the kernel "poly".
     coef0 : float, default=1
@@ -340,25 +341,23 @@ or callable, default="rbf"
         """What features are multiplied by, None where they are not; and the kernel's gamma, or the one that
         widths are multiples of, for features so scaled.
         """
-        draw = (distinct, codes, weight, rng)
-        taken = self._takes_feature_scales(X.shape[1])
-        if taken == "none":
-            return None, self._one_gamma(X, *draw)
-        unit = self._median_gamma(X, distinct, weight, rng)
         sample = Sample.of(X, distinct, codes, weight, ROWS_TO_LEARN + ROWS_HELD_OUT)
-        start = None
+        pairs = self._rows_for_median(distinct, weight, rng)
+        taken = self._takes_feature_scales(X.shape[1])
+        unit = 1.0 if taken == "none" else self._median_gamma(X, pairs)
         if taken == "auto":
-            taken, start = best_scaling(sample, unit)
-        if taken == "none":
-            return None, self._one_gamma(X, *draw, start)
+            taken = best_scaling(sample, unit)
+        scales = None
         if taken == "learned":
             scales = learned_scales(sample, unit)
-            # The scales are the widths that evidence prefers.
-            known = self._takes_gamma in ("auto", "evidence")
-            return scales, 1.0 if known else self._one_gamma(kernels.scaled(X, scales), *draw)
-        factor = np.sqrt(unit)
-        scales = factor * column_scales(factor * X, weight)
-        return scales, self._one_gamma(kernels.scaled(X, scales), *draw, start)
+            if self._takes_gamma in ("auto", "evidence"):
+                return scales, 1.0  # the scales are the widths that evidence prefers
+        elif taken == "columns":
+            factor = np.sqrt(unit)
+            scales = factor * column_scales(factor * X, weight)
+        if scales is None or not scales.any():
+            return None, self._one_gamma(X, weight, sample, pairs)
+        return scales, self._one_gamma(kernels.scaled(X, scales), weight, sample.scaled(scales), pairs)
 
     def _takes_feature_scales(self, n_features):
         taken = self.feature_scales
@@ -384,16 +383,16 @@ or callable, default="rbf"
             return "auto" if self._is_sequential and self.kernel in kernels.DISTANCES else "median"
         return self.gamma
 
-    def _one_gamma(self, X, distinct, codes, weight, rng, start=None):
+    def _one_gamma(self, X, weight, sample, pairs):
         if not self._has_gamma:
             return 1.0
         taken = self._takes_gamma
         if not isinstance(taken, str):
             return float(self._given_gammas()[0])
         if taken == "scale":
-            alone = len(distinct.first) < 2
+            alone = len(sample) < 2
             return self._in_range(1.0 if alone else X.shape[1] * kernels.weighted_variance(X, weight))
-        gamma = self._median_gamma(X, distinct, weight, rng)
+        gamma = self._median_gamma(X, pairs)
         if taken in ("median", "several"):
             return gamma
         if self.kernel not in kernels.DISTANCES:
@@ -401,14 +400,18 @@ or callable, default="rbf"
                 "RVMClassifier(gamma='evidence') is for the kernels 'rbf', 'laplacian' and 'exponential'. "
                 f"Got kernel={self.kernel!r}."
             )
-        sample = Sample.of(X, distinct, codes, weight, ROWS_TO_LEARN)
-        return evidence_gamma(self.kernel, sample, gamma, start)
+        return evidence_gamma(self.kernel, sample, gamma)
 
-    def _median_gamma(self, X, distinct, weight, rng):
+    def _rows_for_median(self, distinct, weight, rng):
+        """And their weights."""
         rows, total = distinct.first, distinct.total(weight)
         if len(rows) > ROWS_FOR_MEDIAN:
             drawn = np.sort(rng.choice(len(rows), ROWS_FOR_MEDIAN, replace=False))
             rows, total = rows[drawn], total[drawn]
+        return rows, total
+
+    def _median_gamma(self, X, pairs):
+        rows, total = pairs
         return self._in_range(kernels.median_distance(self.kernel, X[rows], total))
 
     def _in_range(self, distance):
@@ -516,7 +519,8 @@ or callable, default="rbf"
             return self.relevance_
         merged = KernelBasis.merged(bases)
         self._kernel, self._scales = merged.kernel, merged.scales
-        self.feature_scales_ = np.ones(merged.vectors.shape[1]) if self._scales is None else self._scales
+        n_features = merged.vectors.shape[1]
+        self.feature_scales_ = np.ones(n_features) if self._scales is None else self._scales.copy()
         self.relevance_, self.relevance_vectors_ = merged.names, merged.vectors
         self._numbers = merged.keys
         if isinstance(merged.kernel, kernels.Kernel) and merged.kernel.name in WITH_GAMMA:

@@ -39,6 +39,7 @@ START = float(np.log(0.5))  # of the logarithms of amplitude and noise
 EVALUATIONS_OF_ONE = 20
 EVALUATIONS_OF_EACH = 40
 LEAST_STEP = 1e-4
+FAR = 1e100  # of distances, the squares of which are to stay in range
 # Of the amplitude, on the diagonal, against rounding; and what a row may count, for the same reason.
 RIDGE = 1e-8
 BOUNDS_OF_WEIGHT = (1e-8, 1e8)
@@ -66,8 +67,7 @@ class LabelProcess:
     """The process at some rows, whose distances are not known to it.
 
     Labels are 1 and -1, less their mean, over their standard deviation. Columns in which there is one label
-    only have nothing to say. Weights count relative to their mean, as if the mean row occurred once: noise is
-    to stay what a row's label has of it.
+    only have nothing to say.
     """
 
     def __init__(self, labels: Labels) -> None:
@@ -76,13 +76,13 @@ class LabelProcess:
         share = share[self._columns]
         self._mean = 2.0 * share - 1.0
         self._deviation = 2.0 * np.sqrt(share * (1.0 - share))
-        self._weight = np.clip(labels.weight / labels.weight.mean(), *BOUNDS_OF_WEIGHT)
+        self._weight = np.clip(labels.weight, *BOUNDS_OF_WEIGHT)
         signs = 2.0 * labels.positive[:, self._columns] / labels.weight[:, None] - 1.0
         self._targets = (signs - self._mean) / self._deviation
-        # Occurrences of a row differ from their mean by noise alone. (Were there more of them than rows,
-        # noise would have a normalising factor for each. By relative weights there are as many.)
+        # Occurrences of a row differ from their mean by noise alone.
         within = (1.0 - np.square(signs)) / np.square(self._deviation)
         self._squares_within = float((self._weight @ within).sum())
+        self._n_more = len(self._columns) * float(self._weight.sum() - len(self._weight))
 
     @property
     def has_labels(self) -> bool:
@@ -108,7 +108,7 @@ class LabelProcess:
         in_K *= amplitude
         in_amplitude = float(in_K.sum() + RIDGE * amplitude * diagonal.sum())
         in_noise = float(noise * (diagonal / self._weight).sum())
-        in_noise -= 0.5 * self._squares_within / noise
+        in_noise += 0.5 * (self._n_more - self._squares_within / noise)
         return cost, in_K, in_amplitude, in_noise
 
     def losses(
@@ -136,7 +136,8 @@ class LabelProcess:
         solved = cho_solve((factor, True), self._targets, check_finite=False)
         log_determinant = 2.0 * float(np.log(factor.diagonal()).sum())
         value = float((self._targets * solved).sum()) + len(self._columns) * log_determinant
-        return 0.5 * (value + self._squares_within / noise), solved
+        value += self._n_more * float(np.log(noise)) + self._squares_within / noise
+        return 0.5 * value, solved
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,8 +154,9 @@ class Widths:
         return replace(self, widths=self.widths - log_factor)
 
 
-def one_width(process: LabelProcess, exponents: Matrix, start: Widths | None = None) -> Widths:
+def one_width(process: LabelProcess, exponents: Matrix) -> Widths:
     """K = exp(-e exponents)."""
+    exponents = np.minimum(exponents, FAR)
 
     def kernel(width: float) -> Matrix:
         return np.asarray(np.exp(-np.exp(width) * exponents))
@@ -163,10 +165,8 @@ def one_width(process: LabelProcess, exponents: Matrix, start: Widths | None = N
         value, in_K, *others = process.cost_and_gradient(kernel(theta[0]), *theta[1:])
         return value, np.array([-np.exp(theta[0]) * float((in_K * exponents).sum()), *others])
 
-    if start is None:
-        first = min(STARTS, key=lambda width: process.cost(kernel(width), START, START))
-        return _least(cost, np.array([first, START, START]), EVALUATIONS_OF_ONE)
-    return _least(cost, np.array([start.widths[0], start.amplitude, start.noise]), EVALUATIONS_OF_ONE)
+    first = min(STARTS, key=lambda width: process.cost(kernel(width), START, START))
+    return _least(cost, np.array([first, START, START]), EVALUATIONS_OF_ONE)
 
 
 def width_of_each(process: LabelProcess, Z: Matrix, start: Widths) -> Widths:
