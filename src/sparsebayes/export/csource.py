@@ -12,6 +12,7 @@ from sparsebayes._typing import AnyArray
 from sparsebayes.basis import Basis, HiddenBasis, IdentityBasis, KernelBasis
 from sparsebayes.export.ctext import comment, filled, index_type, integers, number, string, table
 from sparsebayes.export.quantised import Agreement, Table, Tables, canonical
+from sparsebayes.export.used import used_features
 from sparsebayes.kernels import Kernel, sq_norms
 from sparsebayes.multiclass import MIN_PAIR_PROBABILITY, MIN_PROBABILITY
 
@@ -195,16 +196,6 @@ class Source:
         basis = self.model.basis
         return 0 if isinstance(basis, IdentityBasis) else len(basis.numbers)
 
-    def _used_features(self) -> AnyArray:
-        """Those that the model looks at."""
-        basis = self.model.basis
-        if isinstance(basis, IdentityBasis):
-            return basis.numbers
-        if isinstance(basis, KernelBasis) and basis.scales is not None:
-            # One is kept where none counts, for C has no empty arrays.
-            return np.flatnonzero(basis.scales) if basis.scales.any() else np.arange(1)
-        return np.arange(self.model.n_features)
-
     def _functions(self, basis: Basis) -> list[str]:
         """What evaluates the basis."""
         if isinstance(basis, HiddenBasis):
@@ -238,7 +229,7 @@ class Source:
         kernel, name = basis.kernel, self.words["name"]
         values = self.tables.basis
         assert values is not None
-        used = self._used_features()
+        used = used_features(self.model)
         place = "i"
         if basis.scales is not None:
             self._indices("used", used)
@@ -309,7 +300,7 @@ class Source:
         lines += [f"  {k}  {comment(str(label))}" for k, label in enumerate(model.classes.tolist())]
         if model.feature_names is not None:
             lines += ["", "Features:"]
-            lines += [f"  {j}  {comment(model.feature_names[j])}" for j in self._used_features()]
+            lines += [f"  {j}  {comment(model.feature_names[j])}" for j in used_features(model)]
         if agreement is not None:
             lines += [
                 "",
