@@ -37,7 +37,7 @@ onnx = pytest.importorskip("onnx", reason="onnx is not installed")
 onnxruntime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
 
 DTYPES = {"float": np.float32, "double": np.float64}
-TOLERANCE = {"float": 1e-5, "double": 1e-10}
+TOLERANCE = {"float": 1e-5, "double": 1e-12}
 
 
 def session(proto):
@@ -49,7 +49,7 @@ def session(proto):
 
 
 def assert_agree(model, X, dtype=None):
-    """For the rows as the graph's type holds them, in double precision for both."""
+    """For the rows as the graph's type holds them."""
     for each in DTYPES if dtype is None else [dtype]:
         proto = export_onnx(model, dtype=each)
         onnx.checker.check_model(proto, full_check=True)
@@ -198,7 +198,7 @@ def test_a_diagonal_posterior():
 
 
 LABELS = [
-    (np.array(["ham", "grün\n*/"]), "tensor(string)"),
+    (np.array(["", "grün\n\0*/"]), "tensor(string)"),
     (np.array(["no", "yes"], dtype=object), "tensor(string)"),
     (np.array([-3, 7], dtype=np.int8), "tensor(int64)"),
     (np.array([1, 2**63 + 5], dtype=np.uint64), "tensor(uint64)"),
@@ -263,7 +263,7 @@ def test_arguments_are_checked(tmp_path):
         export_onnx(clf, tmp_path / "m.onnx", dtype="half")
     with pytest.raises(ValueError, match="too large for dtype='float'"):
         export_onnx(replace(clf.freeze(), intercepts=np.array([1e300])), tmp_path / "m.onnx")
-    with pytest.raises(ValueError, match="strings of Unicode alone"):
+    with pytest.raises(ValueError, match="lone surrogates"):
         export_onnx(replace(clf.freeze(), classes=np.array(["a", "\ud800"])), tmp_path / "m.onnx")
     with pytest.raises(ValueError, match="cannot be frozen"):
         export_onnx(RVMClassifier(kernel=lambda A, B: A @ B.T).fit(*rows(50, 0)), tmp_path / "m.onnx")

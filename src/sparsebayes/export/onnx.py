@@ -97,8 +97,8 @@ def label_table(classes: AnyArray) -> AnyArray:
     """Labels as ONNX has them: strings, int64 (uint64 where that is too short), double, bool."""
     if classes.dtype.kind in "UO":
         for label in classes.tolist():
-            if not label.isascii() and label.encode("utf-8", "replace").decode("utf-8") != label:
-                raise ValueError(f"ONNX has strings of Unicode alone, which the label {label!r} is not.")
+            if any("\ud800" <= char <= "\udfff" for char in label):
+                raise ValueError(f"Strings of ONNX cannot hold lone surrogates, as the label {label!r} does.")
         return classes.astype(object)
     kinds = {"i": np.int64, "u": np.int64, "f": np.float64, "b": np.bool_}
     if classes.dtype.kind == "u" and int(classes.max()) > np.iinfo(np.int64).max:

@@ -78,15 +78,13 @@ class Graph:
         entries = [self.unique("state"), *(self.unique("entry") for _ in sequences)]
         results = step(body, *entries)
         results = (body.add("Identity", results[0]), *results[1:])
-        inputs = [helper.make_tensor_value_info(entries[0], self.real, [None, *shape])]
+        of_state: list[int | None] = [None, *shape]
+        inputs = [helper.make_tensor_value_info(entries[0], self.real, of_state)]
         for name, each in zip(entries[1:], sequences, strict=True):
             of_each = self.real if each.dtype.kind == "f" else TensorProto.INT64
             inputs.append(helper.make_tensor_value_info(name, of_each, each.shape[1:]))
-        shapes = [[None, *shape], [None]]
-        returned = [
-            helper.make_tensor_value_info(name, self.real, each)
-            for name, each in zip(results, shapes, strict=False)
-        ]
+        returned = [helper.make_tensor_value_info(results[0], self.real, of_state)]
+        returned += [helper.make_tensor_value_info(name, self.real, [None]) for name in results[1:]]
         graph = helper.make_graph(body.nodes, self.unique("step"), inputs, returned, body.constants)
         outputs = [self.unique("scanned") for _ in results]
         self.nodes.append(
