@@ -13,7 +13,6 @@ from sparsebayes.basis import (
     DistinctRows,
     HiddenBasis,
     IdentityBasis,
-    JoinedBasis,
     KernelBasis,
     as_matrix,
     candidate_rows,
@@ -91,20 +90,6 @@ def test_kept_and_merged(make, rng):
         merged = type(basis).merged([basis.kept(np.array([4, 5])), kept, basis.kept(np.array([2, 5]))])
         np.testing.assert_array_equal(merged.numbers, basis.numbers[[0, 2, 4, 5]])
         np.testing.assert_allclose(merged.transform(X), whole[:, [0, 2, 4, 5]], rtol=1e-12)
-
-
-@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
-def test_joined(make, rng):
-    X = rng.normal(size=(6, 3))
-    parts = (kernel_basis(make(X)), IdentityBasis(3), kernel_basis(make(X)))
-    joined = JoinedBasis(parts)
-    phi = np.exp(-0.5 * np.square(X[:, None] - X).sum(axis=2))
-    whole = np.hstack([phi, X, phi])
-    np.testing.assert_allclose(joined.transform(make(X)), whole, rtol=1e-12)
-    np.testing.assert_array_equal(joined.numbers, np.arange(15))
-    np.testing.assert_array_equal(joined.names, [*range(10, 16), 0, 1, 2, *range(10, 16)])
-    active = np.array([1, 5, 7, 14])
-    np.testing.assert_allclose(joined.kept(active).transform(make(X)), whole[:, active], rtol=1e-12)
 
 
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array])

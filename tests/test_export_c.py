@@ -7,12 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparsebayes import RVMClassifier, SBELMClassifier, SBLClassifier, export_c
-from sparsebayes.basis import ACTIVATIONS, IdentityBasis, JoinedBasis, KernelBasis
+from sparsebayes import RVMClassifier, SBELMClassifier, SBLClassifier, export_c, load_model, save_model
+from sparsebayes.basis import ACTIVATIONS, IdentityBasis
 from sparsebayes.export import ctext
 from sparsebayes.frozen import FrozenModel
 from sparsebayes.kernels import NAMES
@@ -86,31 +87,41 @@ def test_several_widths(tmp_path):
 @pytest.mark.parametrize("kernel", ["rbf", "cosine"])
 @pytest.mark.parametrize("storage", ["dense", "sparse"])
 @pytest.mark.parametrize("quantise", [None, "int16"])
-def test_scales_and_parts(kernel, storage, quantise, tmp_path):
-    """Features that do not count are left out; a feature, and functions of two scales, side by side."""
+@pytest.mark.parametrize(
+    "scales", [[0.5, 2.0, 0.0, 1.0, 3.0, 0.0, 1.0, 0.25], [0.0] * 7 + [2.0], [0.0] * 8], ids=["6", "1", "0"]
+)
+def test_scales(kernel, storage, quantise, scales, tmp_path):
+    """Features that do not count are left out; where none does, one stays, for arrays cannot be empty."""
     model = fitted("kernel", storage=storage, kernel=kernel).freeze()
-    part = model.basis
-    half = len(part.names) // 2
-    first, second = part.kept(np.arange(half)), part.kept(np.arange(half, len(part.names)))
-    bases = (
-        replace(first, scales=np.array([0.5, 2.0, 0.0, 1.0, 3.0, 0.0, 1.0, 0.25])),
-        replace(second, scales=np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0])),
-        KernelBasis(part.kernel, part.vectors[:1], part.names[:1], scales=np.zeros(8)),
-        IdentityBasis(8, np.array([2, 5])),
-    )
-    joined = replace(
-        model,
-        basis=JoinedBasis(bases),
-        weights=np.append(model.weights, [0.5, -1.0, 2.0]),
-        columns=np.arange(len(part.names) + 3),
-        starts=np.array([0, len(part.names) + 3]),
-        weights_std=None,
-    )
+    model = replace(model, basis=replace(model.basis, scales=np.array(scales)))
     if quantise is None:
-        assert_agree(joined, fresh(), tmp_path)
+        assert_agree(model, fresh(), tmp_path)
     else:
-        assert_agree_quantised(joined, quantise, tmp_path)
-    assert "static const double one_scales1[1]" in (tmp_path / "one.c").read_text()
+        assert_agree_quantised(model, quantise, tmp_path)
+    n_used = max(np.count_nonzero(scales), 1)
+    text = (tmp_path / "one.c").read_text()
+    assert f"static const double one_scales[{n_used}]" in text
+    if storage == "dense":
+        assert f"one_vectors[{n_used * len(model.basis.names)}]" in text
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_learned_scales(n_classes, tmp_path):
+    """From the fit through a file to C; the constants are those of the features that count."""
+    X, y = rows(150, 0, n_classes)
+    noise = np.random.default_rng(5).normal(size=(1150, 100))
+    names = [f"feature {j}" for j in range(108)]
+    frame = pd.DataFrame(np.hstack([X, noise[:150]]), columns=names)
+    clf = RVMClassifier(feature_scales="learned").fit(frame, y)
+    save_model(clf, tmp_path / "model.sbm")
+    model = load_model(tmp_path / "model.sbm")
+    n_used, n_vectors = np.count_nonzero(clf.feature_scales_), len(clf.relevance_vectors_)
+    assert 0 < n_used < 40
+    assert_agree(model, np.hstack([fresh(), noise[150:]]), tmp_path)
+    text = (tmp_path / "one.c").read_text()
+    assert f"static const double one_vectors[{n_vectors * n_used}]" in text
+    header = (tmp_path / "one.h").read_text()
+    assert re.findall(r"feature \d+", header) == [names[j] for j in np.flatnonzero(clf.feature_scales_)]
 
 
 def test_models_without_functions(tmp_path):

@@ -27,7 +27,7 @@ from sparsebayes import (
     load_model,
     save_model,
 )
-from sparsebayes.basis import ACTIVATIONS, IdentityBasis, JoinedBasis, KernelBasis
+from sparsebayes.basis import ACTIVATIONS, IdentityBasis, KernelBasis
 from sparsebayes.kernels import NAMES, Kernel
 from tests.models import CASES, ESTIMATORS, fitted, fresh, rows, stored
 from tests.problems import classification
@@ -219,7 +219,7 @@ def test_what_cannot_be_frozen_still_predicts():
 
 
 def test_scales_of_features_are_one_more_array(tmp_path):
-    """K(s x, s v): the model of scaled data, told of the scales; parts side by side add up."""
+    """K(s x, s v): the model of scaled data, told of the scales."""
     X, y = rows(100, 0)
     scales = np.array([0.5, 2.0, 0.0, 1.0, 3.0, 0.0, 1.0, 0.25])
     scaled = RVMClassifier(gamma=0.3).fit(X * scales, y).freeze()
@@ -231,12 +231,6 @@ def test_scales_of_features_are_one_more_array(tmp_path):
     expected = scaled.predict_proba(fresh() * scales)
     np.testing.assert_allclose(model.predict_proba(fresh()), expected, rtol=1e-9)
     np.testing.assert_allclose(model.predict_proba(sp.csr_matrix(fresh())), expected, rtol=1e-9)
-
-    half = len(part.names) // 2
-    joined = JoinedBasis((basis.kept(np.arange(half)), basis.kept(np.arange(half, len(part.names)))))
-    model = reloaded(replace(scaled, basis=joined), tmp_path)
-    assert len(model.parts) == 2
-    np.testing.assert_allclose(model.predict_proba(fresh()), expected, rtol=1e-9)
 
 
 def test_scikit_learn_is_not_needed(tmp_path):

@@ -30,7 +30,7 @@ LAYERS = [
     "model_file",
     "export",
     "estimators",
-    "display",
+    "display onnx_converters",
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names.split()}
 

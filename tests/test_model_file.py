@@ -182,10 +182,10 @@ def hostile_files(linear, kernel, moderated):
         return sealed(head, bytes(content))
 
     by_kernel, by_posterior = (kernel_header, kernel_body), (careful_header, careful_body)
-    described = kernel_header["basis"][0]
+    described = kernel_header["basis"]
 
     def with_kernel(**fields):
-        return sealed({**kernel_header, "basis": [{**described, **fields}]}, kernel_body)
+        return sealed({**kernel_header, "basis": {**described, **fields}}, kernel_body)
 
     many = 200_000
     wide_labels = {
@@ -248,10 +248,11 @@ def hostile_files(linear, kernel, moderated):
         "a missing array": with_array("weights", new_name="__class__"),
         "an unknown field": changed(__reduce__="os.system"),
         "a missing field": sealed({k: v for k, v in header.items() if k != "basis"}, body),
-        "no basis": changed(basis=[]),
-        "basis that is text": changed(basis=["sparsebayes.basis.IdentityBasis"]),
-        "a type as basis": changed(basis=[{"kind": "sparsebayes.basis.KernelBasis"}]),
-        "basis with more in it": changed(basis=[{"kind": "features", "class": "os.system"}]),
+        "no basis": changed(basis={}),
+        "basis that is text": changed(basis="sparsebayes.basis.IdentityBasis"),
+        "a type as basis": changed(basis={"kind": "sparsebayes.basis.KernelBasis"}),
+        "basis with more in it": changed(basis={"kind": "features", "class": "os.system"}),
+        "several bases": changed(basis=[{"kind": "features"}]),
         "an unknown scheme": changed(scheme="exec"),
         "an unknown link": changed(link="probit"),
         "labels of an unknown kind": changed(labels="pickle"),
@@ -278,8 +279,8 @@ def hostile_files(linear, kernel, moderated):
         "an index twice": with_values("columns", 0, 0),
         "starts that go back": with_values("starts", 5, 0),
         "starts beyond the end": with_values("starts", 0, 2**31 - 1),
-        "a feature out of range": with_values("basis0.features", 10**9),
-        "a feature twice": with_values("basis0.features", 1, 1),
+        "a feature out of range": with_values("basis.features", 10**9),
+        "a feature twice": with_values("basis.features", 1, 1),
         "label that ends before it starts": with_values("classes.ends", 5, 3),
         "label beyond the text": with_values("classes.ends", 0, 2**40),
         "labels that are equal": with_values("classes", *b"yesyes"),
@@ -290,12 +291,12 @@ def hostile_files(linear, kernel, moderated):
         "negative gamma": with_kernel(gamma=-1.0),
         "gamma as text": with_kernel(gamma="1.0"),
         "degree of -1": with_kernel(degree=-1),
-        "NaN in a vector": with_values("basis0.vectors.data", np.nan, of=by_kernel),
-        "vector index out of range": with_values("basis0.vectors.indices", 10**6, of=by_kernel),
-        "negative vector index": with_values("basis0.vectors.indices", -5, of=by_kernel),
-        "vector starts that go back": with_values("basis0.vectors.indptr", 0, 9, 3, of=by_kernel),
-        "vector starts beyond the end": with_values("basis0.vectors.indptr", 0, 2**30, of=by_kernel),
-        "vector starts as floats": with_array("basis0.vectors.indptr", code="f4", of=by_kernel),
+        "NaN in a vector": with_values("basis.vectors.data", np.nan, of=by_kernel),
+        "vector index out of range": with_values("basis.vectors.indices", 10**6, of=by_kernel),
+        "negative vector index": with_values("basis.vectors.indices", -5, of=by_kernel),
+        "vector starts that go back": with_values("basis.vectors.indptr", 0, 9, 3, of=by_kernel),
+        "vector starts beyond the end": with_values("basis.vectors.indptr", 0, 2**30, of=by_kernel),
+        "vector starts as floats": with_array("basis.vectors.indptr", code="f4", of=by_kernel),
         "negative variance": with_values("posteriors.covariance", -1.0, of=by_posterior),
         "NaN as variance": with_values("posteriors.covariance", np.nan, of=by_posterior),
         "covariance of another shape": with_array("posteriors.covariance", shape=[1, 1], of=by_posterior),

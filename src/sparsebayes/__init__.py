@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from sparsebayes.export import export_c
+from sparsebayes.export import export_c, export_onnx
 from sparsebayes.frozen import FrozenModel
 from sparsebayes.io import ModelFileError
 from sparsebayes.model_file import load_model, save_model
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         SBLClassifierCV,
         sbl_path,
     )
+    from sparsebayes.onnx_converters import register_onnx_converters
 
 __version__ = "0.1.0"
 
@@ -33,7 +34,9 @@ __all__ = [
     "SBLClassifierCV",
     "__version__",
     "export_c",
+    "export_onnx",
     "load_model",
+    "register_onnx_converters",
     "save_model",
     "sbl_path",
 ]
@@ -43,6 +46,10 @@ def __getattr__(name: str) -> Any:
     """The estimators when they are asked for: a model from a file does without scikit-learn."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name == "register_onnx_converters":
+        from sparsebayes import onnx_converters
+
+        return onnx_converters.register_onnx_converters
     from sparsebayes import estimators
 
     return getattr(estimators, name)

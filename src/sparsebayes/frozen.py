@@ -17,7 +17,6 @@ from sparsebayes.basis import (
     Basis,
     HiddenBasis,
     IdentityBasis,
-    JoinedBasis,
     KernelBasis,
     evaluated,
     margins,
@@ -98,11 +97,6 @@ class FrozenModel:
         """Binary problems: one for two classes, a pair each or a class each for more."""
         return len(self.intercepts)
 
-    @property
-    def parts(self) -> tuple[Basis, ...]:
-        """The bases that the functions come from, in order: mostly one."""
-        return self.basis.parts if isinstance(self.basis, JoinedBasis) else (self.basis,)
-
     def problem(self, k: int) -> tuple[IntVector, Vector, float]:
         """Functions, weights and intercept of a binary problem."""
         entries = slice(int(self.starts[k]), int(self.starts[k + 1]))
@@ -175,8 +169,8 @@ class FrozenModel:
         _require(self.link == "logit", f"the link is {self.link!r}")
         n_problems = multiclass.n_problems(len(self.classes), self.scheme)
         _check_numbers("intercepts", self.intercepts, (n_problems,))
-        n_functions = sum(_check_basis(part, self.n_features) for part in self.parts)
-        _check_rows("weights", self.starts, self.columns, (n_problems, n_functions))
+        _check_basis(self.basis, self.n_features)
+        _check_rows("weights", self.starts, self.columns, (n_problems, len(self.basis.numbers)))
         _check_numbers("weights", self.weights, self.columns.shape)
         if self.weights_std is not None:
             _check_numbers("weights_std", self.weights_std, self.columns.shape, least=0.0)
@@ -239,48 +233,46 @@ def _check_rows(what: str, starts: AnyArray, indices: AnyArray, shape: tuple[int
     _require(bool(((np.diff(indices) > 0) | row_ends).all()), f"indices of {what} do not ascend")
 
 
-def _check_basis(part: Basis, n_features: int) -> int:
-    """Returns the number of functions."""
-    if isinstance(part, IdentityBasis):
-        _require(part.n_columns == n_features, "features are counted differently")
-        if part.columns is not None:
-            starts = np.array([0, len(part.columns)])
-            _check_rows("features", starts, part.columns, (1, n_features))
-    elif isinstance(part, KernelBasis):
-        _check_kernel_basis(part, n_features)
-    elif isinstance(part, HiddenBasis):
-        _require(part.activation in ACTIVATIONS, f"the activation is {part.activation!r}")
-        _check_numbers("hidden weights", part.weights, (len(part.numbers), n_features))
-        _check_numbers("hidden biases", part.biases, (len(part.numbers),))
-        _check_indices("hidden nodes", part.numbers, part.n_drawn)
+def _check_basis(basis: Basis, n_features: int) -> None:
+    if isinstance(basis, IdentityBasis):
+        _require(basis.n_columns == n_features, "features are counted differently")
+        if basis.columns is not None:
+            starts = np.array([0, len(basis.columns)])
+            _check_rows("features", starts, basis.columns, (1, n_features))
+    elif isinstance(basis, KernelBasis):
+        _check_kernel_basis(basis, n_features)
+    elif isinstance(basis, HiddenBasis):
+        _require(basis.activation in ACTIVATIONS, f"the activation is {basis.activation!r}")
+        _check_numbers("hidden weights", basis.weights, (len(basis.numbers), n_features))
+        _check_numbers("hidden biases", basis.biases, (len(basis.numbers),))
+        _check_indices("hidden nodes", basis.numbers, basis.n_drawn)
     else:
-        _require(False, f"a part of it is a {type(part).__name__}")
-    return len(part.numbers)
+        _require(False, f"its basis is a {type(basis).__name__}")
 
 
-def _check_kernel_basis(part: KernelBasis, n_features: int) -> None:
-    kernel = part.kernel
+def _check_kernel_basis(basis: KernelBasis, n_features: int) -> None:
+    kernel = basis.kernel
     if not isinstance(kernel, kernels.Kernel):
         raise ValueError(
             "A model whose kernel is a function of the user's cannot be frozen: its code is not data. "
             f"Use a kernel by name: {', '.join(kernels.NAMES)}."
         )
     _require(kernel.name in kernels.NAMES, f"the kernel is {kernel.name!r}")
-    n_vectors = len(part.names)
+    n_vectors = len(basis.names)
     _check_numbers("gamma", np.asarray(kernel.gamma, dtype=np.float64), (), least=POSITIVE)
     _check_numbers("degree", np.asarray(kernel.degree, dtype=np.float64), (), least=0.0)
     _check_numbers("coef0", np.asarray(kernel.coef0, dtype=np.float64), ())
-    if part.gammas is not None:
-        _check_numbers("gammas", part.gammas, (n_vectors,), least=POSITIVE)
-    if part.scales is not None:
-        _check_numbers("scales", part.scales, (n_features,), least=0.0)
-    _check_indices("names of vectors", part.names, 2**53)
-    if sp.issparse(part.vectors):
-        _require(part.vectors.shape == (n_vectors, n_features), "vectors have another shape")
-        _check_numbers("vectors", part.vectors.data, part.vectors.data.shape)
-        part.vectors.check_format(full_check=True)
+    if basis.gammas is not None:
+        _check_numbers("gammas", basis.gammas, (n_vectors,), least=POSITIVE)
+    if basis.scales is not None:
+        _check_numbers("scales", basis.scales, (n_features,), least=0.0)
+    _check_indices("names of vectors", basis.names, 2**53)
+    if sp.issparse(basis.vectors):
+        _require(basis.vectors.shape == (n_vectors, n_features), "vectors have another shape")
+        _check_numbers("vectors", basis.vectors.data, basis.vectors.data.shape)
+        basis.vectors.check_format(full_check=True)
     else:
-        _check_numbers("vectors", part.vectors, (n_vectors, n_features))
+        _check_numbers("vectors", basis.vectors, (n_vectors, n_features))
 
 
 def _check_posterior(posterior: Posterior, size: int) -> None:

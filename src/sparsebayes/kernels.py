@@ -140,7 +140,9 @@ def peak_of(A: Any) -> float:
 
 
 def row_peaks(A: Any) -> Vector:
-    """The largest absolute entry of each row."""
+    """The largest absolute entry of each row; 0 where there are no columns."""
+    if not A.shape[1]:
+        return np.zeros(A.shape[0])
     if sp.issparse(A):
         return np.asarray(abs(sp.csr_matrix(A)).max(axis=1).toarray()).ravel()
     return np.asarray(np.abs(A).max(axis=1, initial=0.0))

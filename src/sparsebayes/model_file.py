@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from sparsebayes._typing import AnyArray
-from sparsebayes.basis import Basis, HiddenBasis, IdentityBasis, JoinedBasis, KernelBasis
+from sparsebayes.basis import Basis, HiddenBasis, IdentityBasis, KernelBasis
 from sparsebayes.frozen import MAX_LABEL_CHARACTERS, FrozenModel
 from sparsebayes.io import MAX_BYTES, ModelFileError, read_checked, write_checked
 from sparsebayes.kernels import Kernel
@@ -90,12 +90,13 @@ def as_frozen(model: Any) -> FrozenModel:
 
 
 def _packed(model: FrozenModel) -> tuple[dict[str, Any], dict[str, AnyArray]]:
+    described, functions = _packed_basis(model.basis)
     header: dict[str, Any] = {
         "n_features": model.n_features,
         "scheme": model.scheme,
         "link": model.link,
         "labels": {"U": "strings", "O": "string objects"}.get(model.classes.dtype.kind, "numbers"),
-        "basis": [],
+        "basis": described,
         "posteriors": None,
         "about": dict(model.about),
     }
@@ -114,10 +115,7 @@ def _packed(model: FrozenModel) -> tuple[dict[str, Any], dict[str, AnyArray]]:
         arrays["weights_std"] = model.weights_std
     if model.feature_names is not None:
         arrays |= _packed_strings("feature_names", model.feature_names)
-    for k, part in enumerate(model.parts):
-        described, theirs = _packed_basis(part)
-        header["basis"].append(described)
-        arrays |= {f"basis{k}.{name}": array for name, array in theirs.items()}
+    arrays |= {f"basis.{name}": array for name, array in functions.items()}
     if model.posteriors is not None:
         header["posteriors"] = [[p.has_intercept, p.covariance.ndim == 1] for p in model.posteriors]
         arrays["posteriors.centre"] = np.concatenate([p.centre for p in model.posteriors])
@@ -132,15 +130,15 @@ def _packed_strings(name: str, values: AnyArray) -> dict[str, AnyArray]:
     return {name: text, f"{name}.ends": np.cumsum([len(each) for each in encoded], dtype=np.int64)}
 
 
-def _packed_basis(part: Basis) -> tuple[dict[str, Any], dict[str, AnyArray]]:
-    if isinstance(part, IdentityBasis):
-        return {"kind": "features"}, {"features": part.numbers}
-    if isinstance(part, HiddenBasis):
-        described = {"kind": "hidden", "activation": part.activation, "n_drawn": part.n_drawn}
-        return described, {"weights": part.weights, "biases": part.biases, "nodes": part.numbers}
-    assert isinstance(part, KernelBasis)
-    assert isinstance(part.kernel, Kernel)
-    kernel, vectors = part.kernel, part.vectors
+def _packed_basis(basis: Basis) -> tuple[dict[str, Any], dict[str, AnyArray]]:
+    if isinstance(basis, IdentityBasis):
+        return {"kind": "features"}, {"features": basis.numbers}
+    if isinstance(basis, HiddenBasis):
+        described = {"kind": "hidden", "activation": basis.activation, "n_drawn": basis.n_drawn}
+        return described, {"weights": basis.weights, "biases": basis.biases, "nodes": basis.numbers}
+    assert isinstance(basis, KernelBasis)
+    assert isinstance(basis.kernel, Kernel)
+    kernel, vectors = basis.kernel, basis.vectors
     described = {
         "kind": "kernel",
         "kernel": kernel.name,
@@ -148,16 +146,16 @@ def _packed_basis(part: Basis) -> tuple[dict[str, Any], dict[str, AnyArray]]:
         "degree": int(kernel.degree) if kernel.degree == int(kernel.degree) else float(kernel.degree),
         "coef0": float(kernel.coef0),
     }
-    arrays: dict[str, AnyArray] = {"names": part.names}
+    arrays: dict[str, AnyArray] = {"names": basis.names}
     if sp.issparse(vectors):
         csr = vectors.tocsr()
         arrays |= {"vectors.data": csr.data, "vectors.indices": csr.indices, "vectors.indptr": csr.indptr}
     else:
         arrays["vectors"] = vectors
-    if part.gammas is not None:
-        arrays["gammas"] = part.gammas
-    if part.scales is not None:
-        arrays["scales"] = part.scales
+    if basis.gammas is not None:
+        arrays["gammas"] = basis.gammas
+    if basis.scales is not None:
+        arrays["scales"] = basis.scales
     return described, arrays
 
 
@@ -193,17 +191,14 @@ class _Fields:
 def _unpacked(header: _Fields, arrays: _Fields) -> FrozenModel:
     n_features = header.take("n_features", int)
     classes = _unpacked_labels(header, arrays)
-    descriptions = header.take("basis", list)
-    parts = tuple(_unpacked_basis(k, each, arrays, n_features) for k, each in enumerate(descriptions))
-    if not parts:
-        raise ModelFileError("it has no basis.")
+    basis = _unpacked_basis(_Fields(header.take("basis", dict)), arrays, n_features)
     kinds = header.take("posteriors", list, type(None))
     starts = arrays.array("starts")
     names = _unpacked_strings("feature_names", arrays) if "feature_names" in arrays else None
     model = FrozenModel(
         classes=classes,
         n_features=n_features,
-        basis=parts[0] if len(parts) == 1 else JoinedBasis(parts),
+        basis=basis,
         weights=arrays.array("weights"),
         columns=arrays.array("columns"),
         starts=starts,
@@ -245,23 +240,20 @@ def _unpacked_strings(name: str, arrays: _Fields) -> list[str]:
     return [piece.decode("utf-8", "surrogatepass") for piece in pieces]
 
 
-def _unpacked_basis(k: int, described: Any, arrays: _Fields, n_features: int) -> Basis:
-    if type(described) is not dict:
-        raise ModelFileError("a basis is not described.")
-    fields, prefix = _Fields(described), f"basis{k}."
+def _unpacked_basis(fields: _Fields, arrays: _Fields, n_features: int) -> Basis:
     kind = fields.take("kind", str)
-    part: Basis
+    basis: Basis
     if kind == "features":
-        features = arrays.array(f"{prefix}features")
-        part = IdentityBasis(n_features, None if len(features) == n_features else features)
-        if part.columns is None and not np.array_equal(features, np.arange(n_features)):
+        features = arrays.array("basis.features")
+        basis = IdentityBasis(n_features, None if len(features) == n_features else features)
+        if basis.columns is None and not np.array_equal(features, np.arange(n_features)):
             raise ModelFileError("features are not in order.")
     elif kind == "hidden":
-        part = HiddenBasis(
+        basis = HiddenBasis(
             fields.take("activation", str),
-            arrays.array(f"{prefix}weights"),
-            arrays.array(f"{prefix}biases"),
-            arrays.array(f"{prefix}nodes"),
+            arrays.array("basis.weights"),
+            arrays.array("basis.biases"),
+            arrays.array("basis.nodes"),
             fields.take("n_drawn", int),
         )
     elif kind == "kernel":
@@ -271,22 +263,20 @@ def _unpacked_basis(k: int, described: Any, arrays: _Fields, n_features: int) ->
             fields.take("degree", int, float),
             fields.take("coef0", float),
         )
-        names = arrays.array(f"{prefix}names")
-        vectors = _unpacked_vectors(prefix, arrays, (len(names), n_features))
-        gammas, scales = (arrays.optional_array(prefix + name) for name in ("gammas", "scales"))
-        part = KernelBasis(kernel, vectors, names, gammas, None, scales)
+        names = arrays.array("basis.names")
+        vectors = _unpacked_vectors(arrays, (len(names), n_features))
+        gammas, scales = (arrays.optional_array(f"basis.{name}") for name in ("gammas", "scales"))
+        basis = KernelBasis(kernel, vectors, names, gammas, None, scales)
     else:
         raise ModelFileError(f"it has a basis of an unknown kind: {kind[:50]!r}.")
     fields.close()
-    return part
+    return basis
 
 
-def _unpacked_vectors(prefix: str, arrays: _Fields, shape: tuple[int, int]) -> Any:
-    if f"{prefix}vectors" in arrays:
-        return arrays.array(f"{prefix}vectors")
-    data, indices, indptr = (
-        arrays.array(f"{prefix}vectors.{name}") for name in ("data", "indices", "indptr")
-    )
+def _unpacked_vectors(arrays: _Fields, shape: tuple[int, int]) -> Any:
+    if "basis.vectors" in arrays:
+        return arrays.array("basis.vectors")
+    data, indices, indptr = (arrays.array(f"basis.vectors.{name}") for name in ("data", "indices", "indptr"))
     if data.dtype.char not in "fd" or indices.dtype.kind != "i" or indptr.dtype.kind != "i":
         raise ModelFileError("vectors have the wrong type.")
     return sp.csr_matrix((data, indices, indptr), shape=shape)

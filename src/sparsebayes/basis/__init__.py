@@ -3,7 +3,6 @@
 from sparsebayes.basis.base import MAX_HELD, Basis, as_matrix
 from sparsebayes.basis.hidden import ACTIVATIONS, HiddenBasis
 from sparsebayes.basis.identity import IdentityBasis
-from sparsebayes.basis.joined import JoinedBasis
 from sparsebayes.basis.kernel import KernelBasis
 from sparsebayes.basis.margins import evaluated, margins
 from sparsebayes.basis.rows import DistinctRows, candidate_rows
@@ -15,7 +14,6 @@ __all__ = [
     "DistinctRows",
     "HiddenBasis",
     "IdentityBasis",
-    "JoinedBasis",
     "KernelBasis",
     "as_matrix",
     "candidate_rows",

@@ -12,6 +12,7 @@ from sparsebayes._typing import AnyArray
 from sparsebayes.basis import Basis, HiddenBasis, IdentityBasis, KernelBasis
 from sparsebayes.export.ctext import comment, filled, index_type, integers, number, string, table
 from sparsebayes.export.quantised import Agreement, Table, Tables, canonical
+from sparsebayes.export.used import used_features
 from sparsebayes.kernels import Kernel, sq_norms
 from sparsebayes.multiclass import MIN_PAIR_PROBABILITY, MIN_PROBABILITY
 
@@ -23,7 +24,7 @@ FORMULAS = {
     "laplacian": ("exp(-gamma |x - v|_1)", "a < b ? b - a : a - b", "@exp@(-@gamma@ * sum)"),
     "exponential": ("exp(-gamma |x - v|)", "(a - b) * (a - b)", "@exp@(-@gamma@ * @sqrt@(sum))"),
     "linear": ("<x, v>", "a * b", "sum"),
-    "cosine": ("<x, v> / (|x| |v|)", "a * b", "sum * @name@_inverse_norms@part@[k] / norm"),
+    "cosine": ("<x, v> / (|x| |v|)", "a * b", "sum * @name@_inverse_norms[k] / norm"),
     "poly": ("(gamma <x, v> + coef0)^degree", "a * b", "@power@"),
     "sigmoid": ("tanh(gamma <x, v> + coef0)", "a * b", "@tanh@(@gamma@ * sum + @coef0@)"),
 }
@@ -124,31 +125,23 @@ class Source:
     def _code(self) -> str:
         """All functions, in order; the tables are added on the way."""
         model = self.model
-        sizes = [len(part.numbers) for part in model.parts]
         positions = model.columns
-        direct = isinstance(model.basis, IdentityBasis) or not sum(sizes)
         if isinstance(model.basis, IdentityBasis):
             positions = model.basis.numbers[model.columns]
         functions = [self._filled("sigmoid.c")]
-        if any(_is_product(part) for part in model.parts):
-            functions.append(self._filled("power.c"))
-        if not direct:
-            functions += [
-                self._part(k, part)
-                for k, (part, size) in enumerate(zip(model.parts, sizes, strict=True))
-                if size
-            ]
+        if self.n_computed:
+            functions += self._functions(model.basis)
         self._indices("starts", model.starts)
         self._indices("columns", positions)
         self._entries("weights", self.tables.weights)
         self._reals("intercepts", model.intercepts)
         if model.posteriors is not None:
             functions.append(self._variance())
-        functions.append(self._margins(positions, direct, sizes))
+        functions.append(self._margins(positions))
         functions.append(self._probabilities())
         return "\n".join(functions)
 
-    def _margins(self, positions: AnyArray, direct: bool, sizes: list[int]) -> str:
+    def _margins(self, positions: AnyArray) -> str:
         name, weights = self.words["name"], self.tables.weights
         sum_of_all = "sum"
         if weights.step is not None:
@@ -158,16 +151,9 @@ class Source:
         if self.model.posteriors is not None:
             eighth_of_pi = self._number(np.pi / 8.0)
             margin = f"({margin}) / {self.words['sqrt']}(1 + {eighth_of_pi} * {name}_variance(k, f))"
-        if direct:
-            evaluate = f"    const {self.dtype} *f = x;\n"
-        else:
-            starts = np.cumsum([0, *sizes])
-            calls = [
-                f"    {name}_functions{k}(x, f + {start});\n"
-                for k, (start, size) in enumerate(zip(starts, sizes, strict=False))
-                if size
-            ]
-            evaluate = f"    {self.dtype} f[{sum(sizes)}];\n\n{''.join(calls)}"
+        evaluate = f"    const {self.dtype} *f = x;\n"
+        if self.n_computed:
+            evaluate = f"    {self.dtype} f[{self.n_computed}];\n\n    {name}_functions(x, f);\n"
         term = f"{self._entry('weights', 'j', weights)} * f[{name}_columns[j]]"
         if weights.shift is not None:
             shifts, place = weights.shift, "j"
@@ -204,109 +190,108 @@ class Source:
         largest = max(len(posterior.centre) for posterior in posteriors) + 1
         return self._filled("variance.c", largest=str(largest))
 
-    def _part(self, k: int, part: Basis) -> str:
-        """The function that evaluates a part of the basis."""
-        if isinstance(part, KernelBasis):
-            return self._kernel(k, part)
-        if isinstance(part, HiddenBasis):
-            return self._hidden(k, part)
-        self._indices(f"features{k}", part.numbers)
-        return self._filled("features.c", part=str(k), n_functions=str(len(part.numbers)))
+    @property
+    def n_computed(self) -> int:
+        """Functions of a row that are not entries of it."""
+        basis = self.model.basis
+        return 0 if isinstance(basis, IdentityBasis) else len(basis.numbers)
 
-    def _hidden(self, k: int, part: HiddenBasis) -> str:
-        values, name = self.tables.parts[k], self.words["name"]
+    def _functions(self, basis: Basis) -> list[str]:
+        """What evaluates the basis."""
+        if isinstance(basis, HiddenBasis):
+            return [self._hidden(basis)]
+        assert isinstance(basis, KernelBasis)
+        power = [self._filled("power.c")] if _is_product(basis) else []
+        return [*power, self._kernel(basis)]
+
+    def _hidden(self, basis: HiddenBasis) -> str:
+        values, name = self.tables.basis, self.words["name"]
         assert values is not None
-        n_nodes, n_features = part.weights.shape
-        self._entries(f"inputs{k}", values)
-        self._reals(f"biases{k}", part.biases)
+        n_nodes, n_features = basis.weights.shape
+        self._entries("inputs", values)
+        self._reals("biases", basis.biases)
         total = "sum"
         if values.step is not None:
-            self._reals(f"input_steps{k}", values.step)
-            total = f"{name}_input_steps{k}[k] * sum"
+            self._reals("input_steps", values.step)
+            total = f"{name}_input_steps[k] * sum"
         return self._filled(
             "hidden.c",
-            part=str(k),
-            activation=part.activation,
+            activation=basis.activation,
             n_functions=str(n_nodes),
             n_inputs=str(n_features),
-            weight=self._entry(f"inputs{k}", f"k * {n_features} + i", values),
-            sum=f"{name}_biases{k}[k] + {total}",
-            finish=self._expression(ACTIVATIONS[part.activation]),
+            weight=self._entry("inputs", f"k * {n_features} + i", values),
+            sum=f"{name}_biases[k] + {total}",
+            finish=self._expression(ACTIVATIONS[basis.activation]),
         )
 
-    def _kernel(self, k: int, part: KernelBasis) -> str:
-        assert isinstance(part.kernel, Kernel)
-        kernel, name = part.kernel, self.words["name"]
-        values = self.tables.parts[k]
+    def _kernel(self, basis: KernelBasis) -> str:
+        assert isinstance(basis.kernel, Kernel)
+        kernel, name = basis.kernel, self.words["name"]
+        values = self.tables.basis
         assert values is not None
-        used = np.arange(self.model.n_features)
+        used = used_features(self.model)
         place = "i"
-        if part.scales is not None:
-            # A feature that does not count is left out; one is kept, for C has no empty arrays.
-            used = np.flatnonzero(part.scales) if part.scales.any() else used[:1]
-            self._indices(f"used{k}", used)
-            self._reals(f"scales{k}", part.scales[used])
-            place = f"{name}_used{k}[i]"
-        entry, vector = self._vectors(k, part, values, used)
-        scale = "" if part.scales is None else f" * {name}_scales{k}[i]"
+        if basis.scales is not None:
+            self._indices("used", used)
+            self._reals("scales", basis.scales[used])
+            place = f"{name}_used[i]"
+        entry, vector = self._vectors(basis, values, used)
+        scale = "" if basis.scales is None else f" * {name}_scales[i]"
         inputs = {"input": f"x[{place}]{scale}", "n_inputs": str(len(used))}
         gamma = self._number(float(kernel.gamma))
-        if part.gammas is not None:
-            self._reals(f"gammas{k}", part.gammas)
-            gamma = f"{name}_gammas{k}[k]"
+        if basis.gammas is not None:
+            self._reals("gammas", basis.gammas)
+            gamma = f"{name}_gammas[k]"
         before = ""
         power = ""
         if kernel.name == "cosine":
             before = self._filled("norm.c", **inputs)
-            self._reals(f"inverse_norms{k}", _inverse_norms(part))
+            self._reals("inverse_norms", _inverse_norms(basis))
         if kernel.name == "poly":
-            power = self._power(part, kernel, gamma)
+            power = self._power(basis, kernel, gamma)
         formula, term, finish = FORMULAS[kernel.name]
         return self._filled(
             "kernel.c",
-            part=str(k),
             formula=formula,
-            n_functions=str(len(part.numbers)),
+            n_functions=str(len(basis.numbers)),
             before=before,
             entry=entry,
-            vector=vector + scale if part.scales is not None else vector,
+            vector=vector + scale if basis.scales is not None else vector,
             term=term,
-            finish=self._expression(
-                finish, part=str(k), gamma=gamma, coef0=self._number(kernel.coef0), power=power
-            ),
+            finish=self._expression(finish, gamma=gamma, coef0=self._number(kernel.coef0), power=power),
             **inputs,
         )
 
-    def _power(self, part: KernelBasis, kernel: Kernel, gamma: str) -> str:
+    def _power(self, basis: KernelBasis, kernel: Kernel, gamma: str) -> str:
         base = f"{gamma} * sum + {self._number(kernel.coef0)}"
-        if _is_product(part):
+        if _is_product(basis):
             return f"{self.words['name']}_power({base}, {int(kernel.degree)})"
         return f"{self.words['pow']}({base}, {self._number(kernel.degree)})"
 
-    def _vectors(self, k: int, part: KernelBasis, values: Table, used: AnyArray) -> tuple[str, str]:
+    def _vectors(self, basis: KernelBasis, values: Table, used: AnyArray) -> tuple[str, str]:
         """What stands before the loop over the entries of a vector, and the expression for one of them."""
         name = self.words["name"]
-        if sp.issparse(part.vectors):
-            csr = canonical(part.vectors)
+        if sp.issparse(basis.vectors):
+            csr = canonical(basis.vectors)
             kept = np.isin(csr.indices, used)
             rows = np.repeat(np.arange(csr.shape[0]), np.diff(csr.indptr))[kept]
             starts = np.searchsorted(rows, np.arange(csr.shape[0] + 1))
-            self._entries(f"vectors{k}", Table(values.entries[kept], values.values[kept], values.step))
-            self._indices(f"vector_indices{k}", np.searchsorted(used, csr.indices[kept]))
-            self._indices(f"vector_starts{k}", starts)
-            entry = f"        size_t j = {name}_vector_starts{k}[k];\n"
-            here = f"j < {name}_vector_starts{k}[k + 1] && {name}_vector_indices{k}[j] == i"
-            value = self._entry(f"vectors{k}", "j++", values)
+            self._entries("vectors", Table(values.entries[kept], values.values[kept], values.step))
+            self._indices("vector_indices", np.searchsorted(used, csr.indices[kept]))
+            self._indices("vector_starts", starts)
+            entry = f"        size_t j = {name}_vector_starts[k];\n"
+            here = f"j < {name}_vector_starts[k + 1] && {name}_vector_indices[j] == i"
+            value = self._entry("vectors", "j++", values)
             if values.step is not None:
-                self._reals(f"vector_steps{k}", values.step[used])
-                value = f"{name}_vector_steps{k}[i] * {value}"
+                self._reals("vector_steps", values.step[used])
+                value = f"{name}_vector_steps[i] * {value}"
             return entry, f"({here} ? {value} : 0)"
-        self._entries(f"vectors{k}", Table(values.entries[:, used], values.values[:, used], values.step))
-        value = self._entry(f"vectors{k}", f"k * {len(used)} + i", values)
+        self._entries("vectors", Table(values.entries[:, used], values.values[:, used], values.step))
+        value = self._entry("vectors", f"k * {len(used)} + i", values)
         if values.step is not None and values.offset is not None:
-            self._reals(f"vector_steps{k}", values.step[used])
-            self._reals(f"vector_offsets{k}", values.offset[used])
-            value = f"({name}_vector_offsets{k}[i] + {name}_vector_steps{k}[i] * {value})"
+            self._reals("vector_steps", values.step[used])
+            self._reals("vector_offsets", values.offset[used])
+            value = f"({name}_vector_offsets[i] + {name}_vector_steps[i] * {value})"
         return "", value
 
     def _description(self, agreement: Agreement | None) -> str:
@@ -314,9 +299,8 @@ class Source:
         lines = ["Classes:"]
         lines += [f"  {k}  {comment(str(label))}" for k, label in enumerate(model.classes.tolist())]
         if model.feature_names is not None:
-            kept = model.basis.numbers if isinstance(model.basis, IdentityBasis) else range(model.n_features)
             lines += ["", "Features:"]
-            lines += [f"  {j}  {comment(model.feature_names[j])}" for j in kept]
+            lines += [f"  {j}  {comment(model.feature_names[j])}" for j in used_features(model)]
         if agreement is not None:
             lines += [
                 "",
@@ -340,18 +324,17 @@ class Source:
         return "\n".join(definitions), f"{declarations}\n"
 
 
-def _is_product(part: Basis) -> bool:
+def _is_product(basis: KernelBasis) -> bool:
     """Whether its values are powers that a few multiplications compute."""
-    kernel = part.kernel if isinstance(part, KernelBasis) else None
-    if not isinstance(kernel, Kernel) or kernel.name != "poly" or not len(part.numbers):
+    kernel = basis.kernel
+    if not isinstance(kernel, Kernel) or kernel.name != "poly":
         return False
     return kernel.degree == int(kernel.degree) and kernel.degree <= LARGEST_PRODUCT
 
 
-def _inverse_norms(part: Basis) -> AnyArray:
-    assert isinstance(part, KernelBasis)
-    vectors = part.vectors.astype(np.float64)
-    if part.scales is not None:
-        vectors = canonical(vectors).multiply(part.scales[None, :]).tocsr()
+def _inverse_norms(basis: KernelBasis) -> AnyArray:
+    vectors = basis.vectors.astype(np.float64)
+    if basis.scales is not None:
+        vectors = canonical(vectors).multiply(basis.scales[None, :]).tocsr()
     norms = np.sqrt(sq_norms(vectors))
     return np.where(norms > 0.0, 1.0 / np.where(norms > 0.0, norms, 1.0), 1.0)

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from sparsebayes._typing import AnyArray, Vector
-from sparsebayes.basis import Basis, HiddenBasis, JoinedBasis, KernelBasis
+from sparsebayes.basis import Basis, HiddenBasis, KernelBasis
 from sparsebayes.design import row_slices
 from sparsebayes.frozen import FrozenModel
 
@@ -90,16 +90,16 @@ def by_columns(values: AnyArray, bits: int | None) -> Table:
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """The numbers that make a model large: weights, and the vectors or input weights of each part."""
+    """The numbers that make a model large: weights, and the vectors or input weights of the basis."""
 
     weights: Table
-    parts: tuple[Table | None, ...]
+    basis: Table | None
     model: FrozenModel  # that has these numbers
 
     @classmethod
     def exact(cls, model: FrozenModel) -> Tables:
         weights = Table.exact(model.weights.astype(np.float64))
-        return cls(weights, tuple(_part_table(part, None) for part in model.parts), model)
+        return cls(weights, _basis_table(model.basis, None), model)
 
     @classmethod
     def rounded(cls, model: FrozenModel, bits: int, X: Any) -> Tables:
@@ -109,9 +109,8 @@ class Tables:
         is taken off its intercept: features need not be of one size, nor about zero.
         """
         rows = model.rows(X)
-        parts = tuple(_part_table(part, bits) for part in model.parts)
-        bases = tuple(_with_table(*each, rows) for each in zip(model.parts, parts, strict=True))
-        basis = bases[0] if len(bases) == 1 else JoinedBasis(bases)
+        table = _basis_table(model.basis, bits)
+        basis = _with_table(model.basis, table, rows)
         mean, spread = _moments(basis, rows)
         problem = np.repeat(np.arange(model.n_problems), np.diff(model.starts))
         exponents = _exponents(spread)
@@ -121,7 +120,7 @@ class Tables:
         lost = np.bincount(problem, (exact - weights.values) * mean[model.columns], model.n_problems)
         intercepts = model.intercepts.astype(np.float64) + lost
         rounded = replace(model, weights=weights.values, basis=basis, intercepts=intercepts)
-        return cls(weights, parts, rounded)
+        return cls(weights, table, rounded)
 
 
 def _moments(basis: Basis, rows: Any) -> tuple[Vector, Vector]:
@@ -149,29 +148,31 @@ def _exponents(spread: Vector) -> AnyArray | None:
     return None if exponents.min() >= -1 else np.maximum(exponents, -127)
 
 
-def _part_table(part: Basis, bits: int | None) -> Table | None:
-    if isinstance(part, HiddenBasis):
-        values = part.weights.astype(np.float64)
+def _basis_table(basis: Basis, bits: int | None) -> Table | None:
+    if isinstance(basis, HiddenBasis):
+        values = basis.weights.astype(np.float64)
         group = np.broadcast_to(np.arange(len(values))[:, None], values.shape)
         return by_groups(values, group, len(values), bits)
-    if isinstance(part, KernelBasis):
-        if sp.issparse(part.vectors):
-            csr = canonical(part.vectors)
+    if isinstance(basis, KernelBasis):
+        if sp.issparse(basis.vectors):
+            csr = canonical(basis.vectors)
             return by_groups(csr.data, csr.indices, csr.shape[1], bits)
-        return by_columns(part.vectors.astype(np.float64), bits)
+        return by_columns(basis.vectors.astype(np.float64), bits)
     return None
 
 
-def _with_table(part: Basis, table: Table | None, rows: Any) -> Basis:
-    if isinstance(part, HiddenBasis) and table is not None:
+def _with_table(basis: Basis, table: Table | None, rows: Any) -> Basis:
+    if isinstance(basis, HiddenBasis) and table is not None:
         mean = np.asarray(rows.mean(axis=0), dtype=np.float64).ravel()
-        return replace(part, weights=table.values, biases=part.biases + (part.weights - table.values) @ mean)
-    if isinstance(part, KernelBasis) and table is not None:
-        if not sp.issparse(part.vectors):
-            return replace(part, vectors=table.values)
-        csr = canonical(part.vectors)
-        return replace(part, vectors=sp.csr_matrix((table.values, csr.indices, csr.indptr), shape=csr.shape))
-    return part
+        return replace(
+            basis, weights=table.values, biases=basis.biases + (basis.weights - table.values) @ mean
+        )
+    if isinstance(basis, KernelBasis) and table is not None:
+        if not sp.issparse(basis.vectors):
+            return replace(basis, vectors=table.values)
+        csr = canonical(basis.vectors)
+        return replace(basis, vectors=sp.csr_matrix((table.values, csr.indices, csr.indptr), shape=csr.shape))
+    return basis
 
 
 def canonical(vectors: Any) -> Any:

@@ -1,5 +1,5 @@
 /* f[k] = @activation@(<weights of node k, x> + bias k). */
-@static@void @name@_functions@part@(const @real@ *x, @real@ *f)
+@static@void @name@_functions(const @real@ *x, @real@ *f)
 {
     size_t k, i;
 

@@ -1,5 +1,5 @@
 /* f[k] = K(x, vector k), where K is @formula@. */
-@static@void @name@_functions@part@(const @real@ *x, @real@ *f)
+@static@void @name@_functions(const @real@ *x, @real@ *f)
 {
     size_t k, i;
 @before@
