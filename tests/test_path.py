@@ -271,3 +271,11 @@ def test_a_warm_start_does_not_change_what_folds_choose(wide):
     classifier = SBLClassifier(select="cv", warm_start=True).fit(X, y)
     once = classifier.predict_proba(X_test)
     np.testing.assert_array_equal(classifier.fit(X, y).predict_proba(X_test), once)
+
+
+def test_a_column_in_tiny_units_is_calibrated_without_a_warning(rng):
+    X = rng.standard_normal((80, 500))
+    y = (X[:, :5].sum(axis=1) > 0.0).astype(int)
+    X[:, 3] *= 1e200
+    clf = SBLClassifier(select="cv").fit(X, y)
+    assert np.isfinite(clf.predict_proba(X)).all()

@@ -118,10 +118,12 @@ def calibrated(solution: Solution, curve: Curve) -> Solution:
 
     def scaled(model: Any) -> Any:
         slope = curve.slope_at(len(model.columns))
+        with np.errstate(over="ignore"):  # of a column in tiny units
+            alpha = np.minimum(model.alpha / slope**2, np.finfo(np.float64).max)
         return replace(
             model,
             coef=model.coef * model.coef.dtype.type(slope),
-            alpha=model.alpha / slope**2,
+            alpha=alpha,
             intercept=model.intercept * slope,
             intercept_alpha=model.intercept_alpha / slope**2,
         )
