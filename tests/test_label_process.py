@@ -11,6 +11,7 @@ from sklearn.datasets import load_wine, make_classification
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
+from sklearn.metrics import balanced_accuracy_score
 from sklearn.model_selection import cross_val_score
 from threadpoolctl import threadpool_limits
 
@@ -148,7 +149,7 @@ def test_samples_are_fair_at_every_length(rng):
     assert len(sample) == 3000
     shares = np.maximum(np.bincount(y) / 3000, 0.25 / (y.max() + 1))
     for n in (100, 400):
-        counts = sample.part(0, n).labels.positive.sum(axis=0)
+        counts = sample.part(slice(n)).labels.positive.sum(axis=0)
         np.testing.assert_allclose(counts, n * shares / shares.sum(), atol=2.0)
 
 
@@ -225,6 +226,15 @@ def test_far_away(rng):
     X[7, 1] = 1e160
     for make in (np.asarray, sp.csr_array):
         assert np.isfinite(RVMClassifier().fit(make(X), y).predict_proba(make(X))).all()
+
+
+def test_scales_for_a_rare_class(rng):
+    X = rng.standard_normal((4000, 10))
+    y = (X[:, 0] * X[:, 1] > 1.5).astype(int)
+    clf = RVMClassifier().fit(X[:1500], y[:1500])
+    assert 0.02 < y.mean() < 0.06
+    np.testing.assert_array_equal(np.flatnonzero(clf.feature_scales_), [0, 1])
+    assert balanced_accuracy_score(y[1500:], clf.predict(X[1500:])) > 0.8
 
 
 def test_weights_whose_product_is_no_float(rng):

@@ -73,8 +73,8 @@ class Sample:
     def __len__(self) -> int:
         return int(self.X.shape[0])
 
-    def part(self, start: int, stop: int) -> Sample:
-        return Sample(self.X[start:stop], self.labels.take(slice(start, stop)))
+    def part(self, rows: slice | IntVector) -> Sample:
+        return Sample(self.X[rows], self.labels.take(rows))
 
 
 def _n_rows(most: int, n_features: int) -> int:
@@ -95,7 +95,7 @@ def _mixed(classes: IntVector) -> IntVector:
 
 def evidence_gamma(kernel: str, sample: Sample, unit: float) -> float:
     """The gamma of a kernel of distances with the largest evidence; ``unit`` is its order of magnitude."""
-    sample = sample.part(0, ROWS_TO_LEARN)
+    sample = sample.part(slice(ROWS_TO_LEARN))
     process = LabelProcess(sample.labels)
     if len(sample) < 2 or not process.has_labels:
         return unit
@@ -139,16 +139,19 @@ def best_scaling(sample: Sample, unit: float) -> str:
     n_rows = min(_n_rows(ROWS_TO_COMPARE, sample.X.shape[1]), len(sample) // 2)
     if n_rows < MIN_HELD_OUT:
         return "none"
-    first, second = sample.part(0, n_rows), sample.part(n_rows, n_rows + ROWS_HELD_OUT)
+    # Half of the first rows each, which may have all there are of a rare class; others go to the second.
+    drawn = np.random.RandomState(1).permutation(2 * n_rows)
+    others = np.arange(2 * n_rows, min(n_rows + ROWS_HELD_OUT, len(sample)))
+    first, second = sample.part(drawn[:n_rows]), sample.part(np.concatenate([drawn[n_rows:], others]))
     process = LabelProcess(first.labels)
     if not process.has_labels:
         return "none"
-    rows, others = (_near_the_origin(part.X, first.X, unit) for part in (first, second))
+    rows, held_out = (_near_the_origin(part.X, first.X, unit) for part in (first, second))
     trials = _trials(process, rows, first.labels.weight)
     best = trials[0]
-    losses = best.losses(process, rows, others, second.labels)
+    losses = best.losses(process, rows, held_out, second.labels)
     for trial in trials[1:]:
-        its_losses = trial.losses(process, rows, others, second.labels)
+        its_losses = trial.losses(process, rows, held_out, second.labels)
         if its_losses.better_than(losses) and its_losses.total < (1.0 - WORTH_HAVING) * losses.total:
             best, losses = trial, its_losses
     return best.name
@@ -156,7 +159,7 @@ def best_scaling(sample: Sample, unit: float) -> str:
 
 def learned_scales(sample: Sample, unit: float) -> Vector:
     """For each feature the square root of its own gamma, zero where it does not matter."""
-    sample = sample.part(0, _n_rows(ROWS_TO_LEARN, sample.X.shape[1]))
+    sample = sample.part(slice(_n_rows(ROWS_TO_LEARN, sample.X.shape[1])))
     process = LabelProcess(sample.labels)
     rows = _near_the_origin(sample.X, sample.X, unit)
     if len(sample) < 2 or not process.has_labels:

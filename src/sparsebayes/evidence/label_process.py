@@ -20,7 +20,7 @@ from scipy.linalg.lapack import dpotri
 from scipy.optimize import minimize
 from scipy.special import log_ndtr
 
-from sparsebayes._typing import Matrix, Vector
+from sparsebayes._typing import IntVector, Matrix, Vector
 from sparsebayes.kernels import sq_distances
 
 # Of the labels' variance, 1: what is at least noise. One label in twenty turned round is 0.19. With less,
@@ -55,7 +55,7 @@ class Labels:
     def __post_init__(self) -> None:
         assert np.all(self.weight > 0.0)
 
-    def take(self, rows: slice) -> Labels:
+    def take(self, rows: slice | IntVector) -> Labels:
         return Labels(self.positive[rows], self.weight[rows])
 
     @property
