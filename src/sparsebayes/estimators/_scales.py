@@ -33,8 +33,9 @@ MIN_HELD_OUT = 30
 # once a row: with more features than 500, fewer rows have to do.
 MAX_FEATURES = 10_000
 MAX_WORK = 500 * ROWS_TO_LEARN**2
-# Scales are to be better by two standard errors, and by this share of the loss: features as they are is what
-# a user expects.
+# By so many standard errors, and by this share of the loss, scales are to be better: features as they are is
+# what a user expects, and what is a little better for the process may be a little worse for the classifier.
+STANDARD_ERRORS = 3.0
 WORTH_HAVING = 0.05
 # Features that make less than this of the squared distances together are not seen at all, nor are rows of
 # less weight than this looked at.
@@ -152,7 +153,8 @@ def best_scaling(sample: Sample, unit: float) -> str:
     losses = best.losses(process, rows, held_out, second.labels)
     for trial in trials[1:]:
         its_losses = trial.losses(process, rows, held_out, second.labels)
-        if its_losses.better_than(losses) and its_losses.total < (1.0 - WORTH_HAVING) * losses.total:
+        worth_having = its_losses.total < (1.0 - WORTH_HAVING) * losses.total
+        if worth_having and its_losses.better_than(losses, STANDARD_ERRORS):
             best, losses = trial, its_losses
     return best.name
 

@@ -40,10 +40,10 @@ class Losses(NamedTuple):
     def total(self) -> float:
         return float(self.weight @ self.values)
 
-    def better_than(self, other: Losses) -> bool:
-        """By more than two standard errors of the difference."""
+    def better_than(self, other: Losses, by: float = 2.0) -> bool:
+        """By more than so many standard errors of the difference."""
         error = standard_error(other.values - self.values, self.weight)
-        return other.total - self.total > 2.0 * error
+        return other.total - self.total > by * error
 
 
 def by_validation(

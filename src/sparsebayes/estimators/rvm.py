@@ -81,7 +81,7 @@ or callable, default="rbf"
           used at all. For the kernel "rbf" and up to 10 000 features.
         - "auto": where ``gamma="auto"``, the solver is sequential and "learned" is possible, the first of
           "none", "columns" and "learned" that no later one is clearly better than on other rows than it was
-          fitted to: by two standard errors and a twentieth of the process's loss. Otherwise, and on fewer
+          fitted to: by three standard errors and a twentieth of the process's loss. Otherwise, and on fewer
           than 60 distinct rows, "none".
     degree : float, default=3
         Of the kernel "poly".
