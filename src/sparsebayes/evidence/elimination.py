@@ -241,7 +241,7 @@ class EliminationLoop:
     def _learn_scale(self, data: Data, everything: Candidates) -> tuple[Candidates, Scale, int]:
         exact = self._exact(everything) or not everything.n_proper
         if self.variance is not None:
-            return everything, Scale(self.variance, None if exact else everything.spread), 0
+            return known_scale(data, everything, self.variance, exact)
         if exact:
             return scale_by_evidence(data, everything, self.tol)
         return scale_by_leave_one_out(data, everything)
@@ -274,6 +274,24 @@ class EliminationLoop:
         keep = np.ones(len(support), dtype=bool)
         keep[np.argsort(support, kind="stable")[:n_dropped]] = False
         return keep
+
+
+def known_scale(
+    data: Data, everything: Candidates, variance: float, exact: bool
+) -> tuple[Candidates, Scale, int]:
+    """The weights are approached over narrower or wider priors, as they are where the scale is sought."""
+    if exact:
+        return everything, Scale(variance, None), 0
+    last = round(float(np.log(variance / NOISE_VARIANCE) / np.log(VARIANCE_STEP)))
+    direction = 1 if last >= 0 else -1
+    tried: dict[int, Candidates] = {}
+    n_steps = 0
+    for rung in range(0, last + direction, direction):
+        start = _extrapolated(tried, rung, direction) or everything
+        solved = data.solve(start, NOISE_VARIANCE * VARIANCE_STEP**rung, "scale")
+        tried[rung] = solved.candidates
+        n_steps += solved.mode.n_steps
+    return tried[last], Scale(variance, everything.spread), n_steps
 
 
 def scale_by_evidence(data: Data, everything: Candidates, tol: float) -> tuple[Candidates, Scale, int]:
