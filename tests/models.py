@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
-from sparsebayes import RVMClassifier, SBELMClassifier, SBLClassifier
+from sparsebayes import FrozenModel, RVMClassifier, SBELMClassifier, SBLClassifier
+from sparsebayes.basis import IdentityBasis
 from sparsebayes.recipes import RECIPES
 from tests.problems import classification
 
@@ -51,3 +53,46 @@ def fitted(kind, solver="auto", n_classes=2, storage="dense", dtype="float64", *
 @cache
 def fresh(dtype="float64"):
     return rows(1000, 1, dtype=dtype)[0]
+
+
+def of_degree(degree):
+    """A polynomial kernel; 2.5 is a power that only positive numbers have."""
+    model = fitted("kernel", kernel="poly", degree=2, coef0=100.0, gamma=0.1).freeze()
+    basis = replace(model.basis, kernel=replace(model.basis.kernel, degree=degree))
+    return replace(model, basis=basis, weights=model.weights / 1000)
+
+
+def without_functions(model, intercepts):
+    return replace(
+        model,
+        basis=model.basis.kept(np.arange(0)),
+        weights=np.empty(0),
+        columns=np.empty(0, dtype=int),
+        starts=np.zeros(len(intercepts) + 1, dtype=int),
+        weights_std=None,
+        intercepts=np.array(intercepts),
+        posteriors=None,
+    )
+
+
+def extreme_margins(scheme):
+    """Three classes whose margins are the row, and rows far out on either side, cycles among them."""
+    model = FrozenModel(
+        classes=np.arange(3),
+        n_features=3,
+        basis=IdentityBasis(3),
+        weights=np.ones(3),
+        columns=np.arange(3),
+        starts=np.arange(4),
+        intercepts=np.zeros(3),
+        scheme=scheme,
+    )
+    grid = np.array([-1e6, -800.0, -40.0, -1.0, 0.0, 2.0, 30.0, 900.0])
+    return model, np.stack(np.meshgrid(grid, grid, grid), axis=-1).reshape(-1, 3)
+
+
+def among_noise(n_classes):
+    """Training rows with a hundred columns of noise more, their labels, and fresh ones."""
+    X, y = rows(150, 0, n_classes)
+    noise = np.random.default_rng(5).normal(size=(1150, 100))
+    return np.hstack([X, noise[:150]]), y, np.hstack([fresh(), noise[150:]])

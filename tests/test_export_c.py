@@ -15,10 +15,19 @@ from hypothesis import strategies as st
 from sparsebayes import RVMClassifier, SBELMClassifier, SBLClassifier, export_c, load_model, save_model
 from sparsebayes.basis import ACTIVATIONS, IdentityBasis
 from sparsebayes.export import ctext
-from sparsebayes.frozen import FrozenModel
 from sparsebayes.kernels import NAMES
 from tests.compiled import STRICT, needs_gcc, outputs, run
-from tests.models import CASES, ESTIMATORS, fitted, fresh, rows
+from tests.models import (
+    CASES,
+    ESTIMATORS,
+    among_noise,
+    extreme_margins,
+    fitted,
+    fresh,
+    of_degree,
+    rows,
+    without_functions,
+)
 
 pytestmark = needs_gcc
 
@@ -67,12 +76,7 @@ def test_every_kernel(kernel, storage, tmp_path):
 
 @pytest.mark.parametrize("degree", [0, 2.5, 1.0])
 def test_degrees(degree, tmp_path):
-    model = fitted("kernel", kernel="poly", degree=2, coef0=100.0, gamma=0.1).freeze()
-    kernel = replace(model.basis.kernel, degree=degree)
-    weights = model.weights / 1000
-    assert_agree(
-        replace(model, basis=replace(model.basis, kernel=kernel), weights=weights), fresh(), tmp_path
-    )
+    assert_agree(of_degree(degree), fresh(), tmp_path)
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
@@ -108,16 +112,15 @@ def test_scales(kernel, storage, quantise, scales, tmp_path):
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_learned_scales(n_classes, tmp_path):
     """From the fit through a file to C; the constants are those of the features that count."""
-    X, y = rows(150, 0, n_classes)
-    noise = np.random.default_rng(5).normal(size=(1150, 100))
+    X, y, new = among_noise(n_classes)
     names = [f"feature {j}" for j in range(108)]
-    frame = pd.DataFrame(np.hstack([X, noise[:150]]), columns=names)
+    frame = pd.DataFrame(X, columns=names)
     clf = RVMClassifier(feature_scales="learned").fit(frame, y)
     save_model(clf, tmp_path / "model.sbm")
     model = load_model(tmp_path / "model.sbm")
     n_used, n_vectors = np.count_nonzero(clf.feature_scales_), len(clf.relevance_vectors_)
     assert 0 < n_used < 40
-    assert_agree(model, np.hstack([fresh(), noise[150:]]), tmp_path)
+    assert_agree(model, new, tmp_path)
     text = (tmp_path / "one.c").read_text()
     assert f"static const double one_vectors[{n_vectors * n_used}]" in text
     header = (tmp_path / "one.h").read_text()
@@ -127,35 +130,14 @@ def test_learned_scales(n_classes, tmp_path):
 def test_models_without_functions(tmp_path):
     for k, kind in enumerate(ESTIMATORS):
         (tmp_path / kind).mkdir()
-        model = fitted(kind, proba="moderated").freeze()
-        empty = replace(
-            model,
-            basis=model.basis.kept(np.arange(0)),
-            weights=np.empty(0),
-            columns=np.empty(0, dtype=int),
-            starts=np.zeros(2, dtype=int),
-            weights_std=None,
-            intercepts=np.array([0.5 + k]),
-            posteriors=None,
-        )
+        empty = without_functions(fitted(kind, proba="moderated").freeze(), [0.5 + k])
         assert_agree(empty, fresh()[:20], tmp_path / kind)
 
 
 def test_extreme_margins(tmp_path):
     """No overflow, and probabilities that sum to 1, far out on either side."""
-    for scheme, n_problems in (("ovo", 3), ("ovr", 3)):
-        model = FrozenModel(
-            classes=np.arange(3),
-            n_features=3,
-            basis=IdentityBasis(3),
-            weights=np.ones(3),
-            columns=np.arange(3),
-            starts=np.arange(4),
-            intercepts=np.zeros(n_problems),
-            scheme=scheme,
-        )
-        grid = np.array([-1e6, -800.0, -40.0, -1.0, 0.0, 2.0, 30.0, 900.0])
-        X = np.stack(np.meshgrid(grid, grid, grid), axis=-1).reshape(-1, 3)
+    for scheme in ("ovo", "ovr"):
+        model, X = extreme_margins(scheme)
         double, _ = outputs(model, X, tmp_path)
         np.testing.assert_allclose(double.probabilities, model.predict_proba(X), rtol=0, atol=1e-12)
         np.testing.assert_allclose(double.probabilities.sum(axis=1), 1.0, rtol=1e-15)

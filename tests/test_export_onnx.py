@@ -28,10 +28,19 @@ from sparsebayes import (
     register_onnx_converters,
     save_model,
 )
-from sparsebayes.basis import ACTIVATIONS, IdentityBasis
-from sparsebayes.frozen import FrozenModel
+from sparsebayes.basis import ACTIVATIONS
 from sparsebayes.kernels import NAMES
-from tests.models import CASES, ESTIMATORS, fitted, fresh, rows
+from tests.models import (
+    CASES,
+    ESTIMATORS,
+    among_noise,
+    extreme_margins,
+    fitted,
+    fresh,
+    of_degree,
+    rows,
+    without_functions,
+)
 
 onnx = pytest.importorskip("onnx", reason="onnx is not installed")
 onnxruntime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
@@ -89,11 +98,7 @@ def test_every_kernel(kernel):
 
 @pytest.mark.parametrize("degree", [0, 2.5, 1.0])
 def test_degrees(degree):
-    model = fitted("kernel", kernel="poly", degree=2, coef0=100.0, gamma=0.1).freeze()
-    kernel = replace(model.basis.kernel, degree=degree)
-    assert_agree(
-        replace(model, basis=replace(model.basis, kernel=kernel), weights=model.weights / 1000), fresh()
-    )
+    assert_agree(of_degree(degree), fresh())
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
@@ -115,12 +120,11 @@ def test_scales(kernel, scales):
 
 
 def test_learned_scales_from_a_file(tmp_path):
-    X, y = rows(150, 0, 3)
-    noise = np.random.default_rng(5).normal(size=(1150, 100))
-    clf = RVMClassifier(feature_scales="learned").fit(np.hstack([X, noise[:150]]), y)
+    X, y, new = among_noise(3)
+    clf = RVMClassifier(feature_scales="learned").fit(X, y)
     save_model(clf, tmp_path / "model.sbm")
     model = load_model(tmp_path / "model.sbm")
-    assert_agree(model, np.hstack([fresh(), noise[150:]]))
+    assert_agree(model, new)
     n_used, n_vectors = np.count_nonzero(clf.feature_scales_), len(clf.relevance_vectors_)
     assert 0 < n_used < 40
     assert (n_vectors, n_used) in [tuple(each.dims) for each in export_onnx(model).graph.initializer]
@@ -136,19 +140,8 @@ def test_many_classes(proba):
 
 @pytest.mark.parametrize("scheme", ["ovo", "ovr"])
 def test_extreme_margins(scheme):
-    """No overflow far out on either side, and pairs in every order, cycles among them."""
-    model = FrozenModel(
-        classes=np.arange(3),
-        n_features=3,
-        basis=IdentityBasis(3),
-        weights=np.ones(3),
-        columns=np.arange(3),
-        starts=np.arange(4),
-        intercepts=np.zeros(3),
-        scheme=scheme,
-    )
-    grid = np.array([-1e6, -800.0, -40.0, -1.0, 0.0, 2.0, 30.0, 900.0])
-    X = np.stack(np.meshgrid(grid, grid, grid), axis=-1).reshape(-1, 3)
+    """No overflow, and pairs in every order."""
+    model, X = extreme_margins(scheme)
     for dtype in DTYPES:
         p = session(export_onnx(model, dtype=dtype)).run(["probabilities"], {"X": X.astype(DTYPES[dtype])})[0]
         np.testing.assert_allclose(p, model.predict_proba(X), rtol=0, atol=TOLERANCE[dtype])
@@ -166,16 +159,7 @@ def test_models_and_problems_without_functions(kind, proba):
             )
             for each in posteriors
         )
-    empty = replace(
-        model,
-        basis=model.basis.kept(np.arange(0)),
-        weights=np.empty(0),
-        columns=np.empty(0, dtype=int),
-        starts=np.zeros(4, dtype=int),
-        weights_std=None,
-        intercepts=np.array([0.5, -1.0, 2.0]),
-        posteriors=posteriors,
-    )
+    empty = replace(without_functions(model, [0.5, -1.0, 2.0]), posteriors=posteriors)
     assert_agree(empty, fresh()[:20])
     n_first = int(model.starts[1])
     one_problem = replace(

@@ -185,6 +185,18 @@ class FrozenModel:
             )
 
 
+def as_frozen(model: Any) -> FrozenModel:
+    """The model itself, or that of a fitted classifier."""
+    if isinstance(model, FrozenModel):
+        return model
+    if not hasattr(model, "freeze"):
+        raise TypeError(
+            f"Expected a fitted classifier of sparsebayes or a FrozenModel. Got {model!r} instead."
+        )
+    frozen: FrozenModel = model.freeze()
+    return frozen
+
+
 def _require(holds: bool, otherwise: str) -> None:
     if not holds:
         raise ValueError(f"This is not a valid model: {otherwise}.")

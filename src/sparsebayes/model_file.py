@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from sparsebayes._typing import AnyArray
 from sparsebayes.basis import Basis, HiddenBasis, IdentityBasis, KernelBasis
-from sparsebayes.frozen import MAX_LABEL_CHARACTERS, FrozenModel
+from sparsebayes.frozen import MAX_LABEL_CHARACTERS, FrozenModel, as_frozen
 from sparsebayes.io import MAX_BYTES, ModelFileError, read_checked, write_checked
 from sparsebayes.kernels import Kernel
 from sparsebayes.posterior import Posterior
@@ -75,18 +75,6 @@ def load_model(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> F
     except ValueError as error:
         raise ModelFileError(f"{os.fspath(path)}: {error}") from None
     return model
-
-
-def as_frozen(model: Any) -> FrozenModel:
-    """The model itself, or that of a fitted classifier."""
-    if isinstance(model, FrozenModel):
-        return model
-    if not hasattr(model, "freeze"):
-        raise TypeError(
-            f"Expected a fitted classifier of sparsebayes or a FrozenModel. Got {model!r} instead."
-        )
-    frozen: FrozenModel = model.freeze()
-    return frozen
 
 
 def _packed(model: FrozenModel) -> tuple[dict[str, Any], dict[str, AnyArray]]:

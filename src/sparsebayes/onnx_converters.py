@@ -9,7 +9,7 @@ import numpy as np
 from sparsebayes import estimators
 from sparsebayes._typing import AnyArray
 from sparsebayes.export.onnx import label_table
-from sparsebayes.model_file import as_frozen
+from sparsebayes.frozen import as_frozen
 
 CLASSIFIERS = (
     estimators.SBLClassifier,

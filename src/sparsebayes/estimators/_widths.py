@@ -31,7 +31,7 @@ PRICE_OF_A_VECTOR = 2.0
 
 
 class Losses(NamedTuple):
-    """Of rows that were held out, over all binary problems, and what each counts."""
+    """Of rows that were held out, and what each counts."""
 
     values: Vector
     weight: Vector

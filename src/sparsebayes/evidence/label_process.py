@@ -101,9 +101,8 @@ class LabelProcess:
         cost, solved = self._cost(factor, noise)
         inverse, _ = dpotri(factor, lower=1)
         inverse = np.tril(inverse) + np.tril(inverse, -1).T
-        in_covariance = 0.5 * (len(self._columns) * inverse - solved @ solved.T)
-        diagonal = in_covariance.diagonal().copy()
-        in_K = in_covariance
+        in_K = 0.5 * (len(self._columns) * inverse - solved @ solved.T)  # of the covariance, so far
+        diagonal = in_K.diagonal().copy()
         in_K *= K
         in_K *= amplitude
         in_amplitude = float(in_K.sum() + RIDGE * amplitude * diagonal.sum())

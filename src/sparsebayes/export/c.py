@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 from sparsebayes.export.csource import CType, Source
 from sparsebayes.export.quantised import BITS, Agreement, Tables
+from sparsebayes.frozen import as_frozen
 from sparsebayes.io import replaced
-from sparsebayes.model_file import as_frozen
 
 
 @dataclass(frozen=True, slots=True)

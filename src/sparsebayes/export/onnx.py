@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from sparsebayes._typing import AnyArray
-from sparsebayes.frozen import FrozenModel
+from sparsebayes.frozen import FrozenModel, as_frozen
 from sparsebayes.io import replaced
-from sparsebayes.model_file import as_frozen
 
 if TYPE_CHECKING:
     from onnx import ModelProto
