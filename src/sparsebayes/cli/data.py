@@ -1,0 +1,103 @@
+"""Options and reading of rows, shared by the commands."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from sparsebayes import FrozenModel, load_model
+from sparsebayes.cli.ends import existing
+from sparsebayes.cli.screen import bytes_bar
+
+FORMATS = ("svmlight", "csv", "parquet", "npz", "store")
+DATA_HELP = """\
+DATA is svmlight text (perhaps .gz, .bz2 or .xz), .csv or .tsv with a header, .parquet, .npz with arrays
+X and y, or a store made by `sparsebayes convert`; - is standard input."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where rows come from and how they are to be read."""
+
+    path: str
+    format: str | None
+    label: str | None
+    weight: str | None
+    ignore: tuple[str, ...]
+    index_base: int | None
+
+    @classmethod
+    def of(cls, given: dict[str, Any], path: str | None = None) -> Source:
+        """Taken out of what a command was given."""
+        path = given.pop("data") if path is None else path
+        base = given.pop("index_base")
+        names = ("format", "label", "weight", "ignore")
+        return cls(
+            path, **{name: given.pop(name) for name in names}, index_base=None if base is None else int(base)
+        )
+
+    def read(
+        self,
+        *,
+        labelled: bool = True,
+        model: FrozenModel | None = None,
+        n_features: int | None = None,
+        features: list[str] | None = None,
+    ) -> Any:
+        """The rows; with ``features``, or for a model, those columns in that order."""
+        from sparsebayes.io import Columns, read_table
+
+        existing(self.path, "file")
+        source: Any = sys.stdin.buffer if self.path == "-" else self.path
+        if model is not None and model.feature_names is not None:
+            features = model.feature_names.tolist()
+        with bytes_bar(f"reading {self.path}") as progress:
+            return read_table(
+                source,
+                self.format,  # type: ignore[arg-type]
+                columns=Columns(self.label, self.weight, self.ignore, features),
+                labelled=labelled,
+                n_features=n_features if model is None else model.n_features,
+                index_base=self._base(model),
+                progress=progress,
+            )
+
+    def _base(self, model: FrozenModel | None) -> int:
+        """That which was asked for, else that which the model was trained with."""
+        if self.index_base is not None:
+            return self.index_base
+        stored = None if model is None else model.about.get("index_base")
+        return stored if stored in (0, 1) else 1
+
+
+OPTIONS = (
+    click.option("--format", type=click.Choice(FORMATS), help="Told by the ending of the name if not given."),
+    click.option("--label", metavar="COLUMN", help="Labels; by default label, target, class or y."),
+    click.option("--weight", metavar="COLUMN", help="Weights of the rows."),
+    click.option("--ignore", metavar="COLUMN", multiple=True, help="A column to leave out; may be repeated."),
+    click.option(
+        "--index-base",
+        type=click.Choice(["0", "1"]),
+        help="First index of svmlight text; 1, or what the model was trained with.",
+    ),
+)
+
+
+def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """How to read rows: what :meth:`Source.of` takes."""
+    for option in reversed(OPTIONS):
+        command = option(command)
+    return command
+
+
+def model_of(path: str) -> FrozenModel:
+    return load_model(existing(path, "model file"))
+
+
+json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object instead of text.")
+model_argument = click.argument("model", type=click.Path())
+data_argument = click.argument("data", type=click.Path(allow_dash=True))

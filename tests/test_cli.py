@@ -1,0 +1,436 @@
+"""The command line as a person uses it: what it prints, what it writes, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from sklearn.datasets import dump_svmlight_file, load_breast_cancer, load_iris
+from sklearn.metrics import accuracy_score, log_loss, roc_auc_score
+
+import sparsebayes
+from sparsebayes import SBLClassifier, load_model
+from sparsebayes.cli import main
+from sparsebayes.cli.main import COMMANDS
+
+CANCER = load_breast_cancer()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A model of breast cancer, and its rows as text."""
+    here = tmp_path_factory.mktemp("cli")
+    assert ends(0, "datasets", "example", "breast_cancer", "-o", here / "cancer.csv")
+    assert ends(0, "train", here / "cancer.csv", "-m", here / "cancer.sbm", "-q")
+    return here
+
+
+def ends(code, *arguments):
+    """Whether a command in this process ends with this code."""
+    with pytest.raises(SystemExit) as leave:
+        main([str(argument) for argument in arguments])
+    assert leave.value.code == code
+    return True
+
+
+@pytest.fixture
+def run(capsys):
+    """Standard output of a command that must succeed."""
+
+    def call(*arguments):
+        ends(0, *arguments)
+        return capsys.readouterr().out
+
+    return call
+
+
+@pytest.fixture
+def complaint(capsys):
+    """The one line on standard error of a command that must fail with this code."""
+
+    def call(code, *arguments):
+        ends(code, *arguments)
+        captured = capsys.readouterr()
+        assert captured.out == ""
+        assert captured.err.startswith("sparsebayes: ")
+        assert captured.err.count("\n") == 1
+        return captured.err
+
+    return call
+
+
+def process(*arguments, **options):
+    command = [sys.executable, "-m", "sparsebayes", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, check=False, **options)
+
+
+def test_train_writes_what_python_fits(folder):
+    model = load_model(folder / "cancer.sbm")
+    clf = SBLClassifier().fit(CANCER.data, CANCER.target_names[CANCER.target])
+    assert np.array_equal(model.predict_proba(CANCER.data), clf.predict_proba(CANCER.data))
+    assert model.feature_names.tolist() == CANCER.feature_names.tolist()
+
+
+def test_train_tells_what_it_learned(folder, run):
+    output = run("train", folder / "cancer.csv", "-m", folder / "again.sbm", "--cv", 3, "--top", 3)
+    assert "569 rows, 30 features, 2 classes: benign 357, malignant 212" in output
+    assert re.search(r"kept \d+ of 30 features in \d+\.\d s", output)
+    assert "positive ones speak for malignant" in output
+    accuracy = float(re.search(r"3-fold cross-validation: accuracy (0\.\d+)", output)[1])
+    assert 0.95 < accuracy < 0.99
+    assert f"model in {folder / 'again.sbm'}" in output
+    kept = CANCER.feature_names[SBLClassifier().fit(CANCER.data, CANCER.target).coef_[0] != 0]
+    assert sum(name in output for name in kept) == 3
+
+
+def test_train_as_json(folder, run):
+    found = json.loads(run("train", folder / "cancer.csv", "-m", folder / "again.sbm", "--json"))
+    assert found["rows"] == 569
+    assert found["kept"] == np.count_nonzero(load_model(folder / "again.sbm").weights)
+    assert found["bytes"] == os.path.getsize(folder / "again.sbm")
+
+
+@pytest.mark.parametrize(
+    ("options", "estimator"),
+    [
+        (["--estimator", "rvm", "--gamma", "0.5", "--proba", "moderated"], "RVMClassifier"),
+        (["--estimator", "sbelm", "--hidden", "30", "--seed", "3"], "SBELMClassifier"),
+        (["--solver", "newton", "--multi-class", "ovr", "--balanced"], "SBLClassifier"),
+        (["--max-features", "1"], "SBLClassifier"),
+    ],
+)
+def test_options_reach_the_estimator(tmp_path, run, options, estimator):
+    run("datasets", "example", "iris", "-o", tmp_path / "iris.csv")
+    run("train", tmp_path / "iris.csv", "-m", tmp_path / "iris.sbm", *options)
+    X, y = load_iris(return_X_y=True)
+    given = {
+        "RVMClassifier": {"gamma": 0.5, "proba": "moderated", "random_state": 0},
+        "SBELMClassifier": {"n_hidden": 30, "random_state": 3},
+    }.get(estimator) or (
+        {"max_features": 1}
+        if "--max-features" in options
+        else {"solver": "newton", "multi_class": "ovr", "class_weight": "balanced"}
+    )
+    expected = getattr(sparsebayes, estimator)(**given).fit(X, y).predict_proba(X)
+    assert np.array_equal(load_model(tmp_path / "iris.sbm").predict_proba(X), expected)
+
+
+def test_predict_one_line_a_row(folder, run):
+    model = load_model(folder / "cancer.sbm")
+    labels = run("predict", folder / "cancer.sbm", folder / "cancer.csv").splitlines()
+    assert labels == model.predict(CANCER.data).tolist()
+    lines = run("predict", folder / "cancer.sbm", folder / "cancer.csv", "--proba", "--header").splitlines()
+    assert lines[0].split("\t") == ["benign", "malignant"]
+    p = np.array([line.split("\t") for line in lines[1:]], dtype=float)
+    assert np.array_equal(p, model.predict_proba(CANCER.data))
+    objects = run("predict", folder / "cancer.sbm", folder / "cancer.csv", "--json").splitlines()
+    first = json.loads(objects[0])
+    assert first == {
+        "label": labels[0],
+        "probabilities": dict(zip(["benign", "malignant"], p[0], strict=True)),
+    }
+
+
+def test_predict_into_a_file_and_from_standard_input(folder, run):
+    assert run("predict", folder / "cancer.sbm", folder / "cancer.csv", "-o", folder / "labels.txt") == ""
+    piped = process(
+        "predict", folder / "cancer.sbm", "-", "--format", "csv", input=(folder / "cancer.csv").read_bytes()
+    )
+    assert piped.stdout == (folder / "labels.txt").read_bytes()
+
+
+def test_predict_finds_columns_by_name(folder, run, tmp_path):
+    lines = (folder / "cancer.csv").read_text().splitlines()
+    cells = [[*reversed(line.split(",")), "9"] for line in lines]
+    cells[0][-1] = "id"
+    turned = "\n".join(map(",".join, cells))
+    (tmp_path / "turned.csv").write_text(turned + "\n")
+    same = run("predict", folder / "cancer.sbm", folder / "cancer.csv", "--proba")
+    assert run("predict", folder / "cancer.sbm", tmp_path / "turned.csv", "--proba") == same
+
+
+def test_evaluate(folder, run):
+    model = load_model(folder / "cancer.sbm")
+    found = json.loads(run("evaluate", folder / "cancer.sbm", folder / "cancer.csv", "--json"))
+    y, p = CANCER.target_names[CANCER.target], model.predict_proba(CANCER.data)
+    assert found["accuracy"] == accuracy_score(y, model.predict(CANCER.data))
+    assert found["log_loss"] == pytest.approx(log_loss(y, p, labels=["benign", "malignant"]))
+    assert found["auc"] == pytest.approx(roc_auc_score(y == "malignant", p[:, 1]))
+    assert np.trace(found["confusion"]) == round(found["accuracy"] * 569)
+    assert f"accuracy  {found['accuracy']:.4f}" in run(
+        "evaluate", folder / "cancer.sbm", folder / "cancer.csv"
+    )
+
+
+def test_inspect(folder, run):
+    output = run("inspect", folder / "cancer.sbm")
+    for expected in ("linear, ", "of 30 features", "2: benign, malignant", "by name", "SBLClassifier"):
+        assert expected in output
+    facts = json.loads(run("inspect", folder / "cancer.sbm", "--json", "--top", 100))
+    model = load_model(folder / "cancer.sbm")
+    assert sorted(each["weight"] for each in facts["strongest"]) == sorted(model.weights.tolist())
+    assert facts["classes"] == ["benign", "malignant"]
+
+
+def test_inspect_loads_no_scikit_learn(folder):
+    code = (
+        "import sys\nfrom sparsebayes.cli import main\n"
+        f"try:\n    main(['inspect', {str(folder / 'cancer.sbm')!r}])\n"
+        "except SystemExit as leave:\n    assert leave.code == 0\n"
+        "loaded = {name.partition('.')[0] for name in sys.modules}\n"
+        "assert not loaded & {'sklearn', 'matplotlib', 'pandas'}"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+
+def test_path(folder, run, tmp_path):
+    points = json.loads(run("path", folder / "cancer.csv", "--json"))["points"]
+    assert points[0]["n_relevant"] == 30
+    assert points[-1]["n_relevant"] == 0
+    assert max(point["accuracy"] for point in points) > 0.95
+    output = run(
+        "path",
+        folder / "cancer.csv",
+        "--test",
+        folder / "cancer.csv",
+        "-o",
+        tmp_path / "p.csv",
+        "--plot",
+        tmp_path / "p.svg",
+    )
+    assert "of 30 candidates" in output
+    written = np.genfromtxt(tmp_path / "p.csv", delimiter=",", names=True)
+    assert written["n_relevant"][0] == 30
+    assert (tmp_path / "p.svg").read_text().rstrip().endswith("</svg>")
+
+
+def test_export(folder, run, tmp_path):
+    output = run(
+        *("export", folder / "cancer.sbm", "--to", "c", "-o", tmp_path / "m.c", "--dtype", "float"),
+        *("--quantise", "int8", "--rows", folder / "cancer.csv"),
+    )
+    assert "same labels" in output
+    assert (tmp_path / "m.c").exists()
+    assert "typedef float m_real;" in (tmp_path / "m.h").read_text()
+    onnx = pytest.importorskip("onnx")
+    run("export", folder / "cancer.sbm", "--to", "onnx", "-o", tmp_path / "m.onnx")
+    onnx.checker.check_model(onnx.load(tmp_path / "m.onnx"))
+
+
+def test_svmlight_keeps_its_base_with_the_model(tmp_path, run):
+    X, y = load_iris(return_X_y=True)
+    dump_svmlight_file(X, y, str(tmp_path / "zero.svm"), zero_based=True)
+    run("train", tmp_path / "zero.svm", "-m", tmp_path / "m.sbm", "--index-base", 0)
+    labels = [int(line) for line in run("predict", tmp_path / "m.sbm", tmp_path / "zero.svm").splitlines()]
+    assert labels == SBLClassifier().fit(X, y).predict(X).tolist()
+
+
+def test_convert_then_train(folder, run, tmp_path):
+    X, y = load_iris(return_X_y=True)
+    dump_svmlight_file(X, y, str(tmp_path / "iris.svm"), zero_based=False)
+    output = run("convert", tmp_path / "iris.svm", tmp_path / "store", "--block-rows", 40)
+    assert "150 rows, 4 features" in output
+    assert "4 blocks" in output
+    run("train", tmp_path / "store", "-m", tmp_path / "stored.sbm")
+    found = json.loads(run("evaluate", tmp_path / "stored.sbm", tmp_path / "store", "--json"))
+    assert found["accuracy"] > 0.95
+    run("convert", folder / "cancer.csv", tmp_path / "cancer")
+    assert json.loads(run("evaluate", folder / "cancer.sbm", tmp_path / "cancer", "--json"))["rows"] == 569
+
+
+def test_report(folder, run, tmp_path):
+    pytest.importorskip("matplotlib")
+    run("report", folder / "cancer.sbm", "--data", folder / "cancer.csv", "-o", tmp_path / "r.html")
+    page = (tmp_path / "r.html").read_text()
+    assert page.startswith("<!doctype html>")
+    assert "worst texture" in page
+
+
+def test_datasets(run, monkeypatch, tmp_path):
+    (tmp_path / "a1a.svm.bz2").touch()
+    monkeypatch.setenv("SPARSEBAYES_DATA", str(tmp_path))
+    listed = {each["name"]: each for each in json.loads(run("datasets", "--json"))}
+    assert listed["a1a"]["place"] == str(tmp_path / "a1a.svm.bz2")
+    assert re.search(r"a1a +1605 +123 +2 +here", run("datasets"))
+    assert run("datasets", "fetch", "a1a").strip() == str(tmp_path / "a1a.svm.bz2")
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion(run, shell):
+    assert "_SPARSEBAYES_COMPLETE" in run("completion", shell)
+
+
+def test_tab_after_a_letter():
+    answer = process(
+        "",
+        env={
+            **os.environ,
+            "_SPARSEBAYES_COMPLETE": "bash_complete",
+            "COMP_WORDS": "sparsebayes tr",
+            "COMP_CWORD": "1",
+        },
+    )
+    assert answer.stdout.decode().strip() == "plain,train"
+
+
+@pytest.mark.parametrize("name", [None, *COMMANDS])
+def test_help(run, name):
+    output = run(*([name] if name else []), "--help")
+    assert "Example" in output
+    assert name is None or f"sparsebayes {name}" in output
+
+
+# How it ends.
+
+
+def test_bad_data_ends_with_65(folder, complaint, tmp_path):
+    (tmp_path / "bad.csv").write_text("a,label\n1,x\nnan,y\n")
+    (tmp_path / "one.csv").write_text("a,label\n1,x\n2,x\n")
+    (tmp_path / "bad.sbm").write_bytes((folder / "cancer.sbm").read_bytes()[:-1])
+    (tmp_path / "bad.svm").write_text("1 1:1\n2 x:1\n")
+    out = tmp_path / "m.sbm"
+    assert ":3: column 'a'" in complaint(65, "train", tmp_path / "bad.csv", "-m", out)
+    assert "only one class: ['x']" in complaint(65, "train", tmp_path / "one.csv", "-m", out)
+    assert "bad.svm:2: " in complaint(65, "train", tmp_path / "bad.svm", "-m", out)
+    assert "bad.sbm: " in complaint(65, "inspect", tmp_path / "bad.sbm")
+    assert "no column 'mean radius'" in complaint(65, "predict", folder / "cancer.sbm", tmp_path / "one.csv")
+    assert "'x'" in complaint(65, "evaluate", folder / "cancer.sbm", _with_labels(folder, tmp_path, "x"))
+    assert not out.exists()
+
+
+def _with_labels(folder, tmp_path, label):
+    text = (folder / "cancer.csv").read_text().replace("malignant", label)
+    (tmp_path / "labels.csv").write_text(text)
+    return tmp_path / "labels.csv"
+
+
+def test_a_missing_file_ends_with_66(folder, complaint, tmp_path):
+    assert "no.csv: " in complaint(66, "train", tmp_path / "no.csv", "-m", tmp_path / "m.sbm")
+    assert "no.sbm: " in complaint(66, "inspect", tmp_path / "no.sbm")
+    assert "no.csv: " in complaint(66, "predict", folder / "cancer.sbm", tmp_path / "no.csv")
+
+
+def test_a_place_that_cannot_be_written_ends_with_74(folder, complaint, tmp_path):
+    assert "no such folder" in complaint(74, "train", folder / "cancer.csv", "-m", tmp_path / "no" / "m.sbm")
+    assert "No such file" in complaint(
+        74, "predict", folder / "cancer.sbm", folder / "cancer.csv", "-o", tmp_path / "no" / "x"
+    )
+    assert "folder" in complaint(74, "train", folder / "cancer.csv", "-m", tmp_path)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full here")
+def test_a_full_disk_ends_with_74(folder):
+    with open("/dev/full", "wb") as full:
+        command = [
+            sys.executable,
+            "-m",
+            "sparsebayes",
+            "predict",
+            folder / "cancer.sbm",
+            folder / "cancer.csv",
+        ]
+        ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, check=False)
+    assert ended.returncode == 74
+    assert b"No space left" in ended.stderr
+    assert ended.stderr.count(b"\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (["trian"], "No such command 'trian'"),
+        (["train"], "Missing argument 'DATA'"),
+        (["train", "rows.csv"], "Missing option"),
+        (["train", "rows.csv", "-m", "m.sbm", "--kernel", "rbf"], "--kernel is for --estimator rvm"),
+        (["train", "rows.csv", "-m", "m.sbm", "--resume"], "--resume needs --checkpoint"),
+    ],
+)
+def test_wrong_use_ends_with_2(complaint, arguments, hint):
+    line = complaint(2, *arguments)
+    assert hint in line
+    assert "--help)" in line
+
+
+def test_a_wrong_parameter_ends_with_2(folder, complaint, tmp_path):
+    line = complaint(
+        2, "train", folder / "cancer.csv", "-m", tmp_path / "m.sbm", "--estimator", "rvm", "--gamma", "wide"
+    )
+    assert "'gamma' parameter of RVMClassifier" in line
+
+
+def test_errors_of_ours_are_one_line_unless_asked(folder, complaint, monkeypatch):
+    def broken(path):
+        raise RuntimeError("not expected")
+
+    monkeypatch.setattr("sparsebayes.cli.inspect.model_of", broken)
+    assert "RuntimeError: not expected" in complaint(70, "inspect", folder / "cancer.sbm")
+    with pytest.raises(RuntimeError):
+        main(["--debug", "inspect", str(folder / "cancer.sbm")])
+
+
+def test_warnings_are_lines(folder, capsys, tmp_path):
+    ends(
+        0, "train", folder / "cancer.csv", "-m", tmp_path / "m.sbm", "--solver", "dqn", "--max-iter", 1, "-q"
+    )
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("sparsebayes: warning: SBLClassifier: dqn: not converged")
+    assert captured.err.count("\n") == 1
+
+
+def test_a_reader_that_has_seen_enough(folder):
+    rows = folder / "many.csv"
+    lines = (folder / "cancer.csv").read_text().splitlines(keepends=True)
+    rows.write_text(lines[0] + "".join(lines[1:] * 40))
+    command = f"{sys.executable} -m sparsebayes predict {folder / 'cancer.sbm'} {rows} --proba | head -1"
+    ended = subprocess.run(["bash", "-c", command], capture_output=True, check=True)
+    assert ended.stdout.count(b"\n") == 1
+    assert ended.stderr == b""
+
+
+@pytest.mark.parametrize("checkpoint", [False, True])
+def test_ctrl_c(tmp_path, checkpoint):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 600))
+    np.savez(tmp_path / "rows.npz", X=X, y=(X[:, :50].sum(axis=1) + rng.normal(size=3000) > 0).astype(int))
+    options = ["--checkpoint", str(tmp_path / "state")] if checkpoint else []
+    command = [
+        sys.executable,
+        "-m",
+        "sparsebayes",
+        "train",
+        str(tmp_path / "rows.npz"),
+        "-m",
+        str(tmp_path / "m.sbm"),
+    ]
+    running = subprocess.Popen(
+        [*command, "--solver", "newton", "--max-iter", "100000", *options], stderr=subprocess.PIPE
+    )
+    time.sleep(4.0)
+    running.send_signal(signal.SIGINT)
+    start = time.monotonic()
+    _, errors = running.communicate(timeout=30)
+    assert running.returncode == 130
+    assert time.monotonic() - start < 5.0
+    assert errors.count(b"\n") == 1
+    assert (b"--resume" in errors) == checkpoint
+    assert not (tmp_path / "m.sbm").exists()
+
+
+def test_hostile_names_do_not_reach_the_terminal(run, tmp_path):
+    header = '"\x1b[31m[red]x\nb",label\n'
+    labels = ["ja" if k > 10 else "\x1b]0;owned" for k in range(20)]
+    rows = "".join(f"{k},{label}\n" for k, label in enumerate(labels))
+    (tmp_path / "evil.csv").write_text(header + rows, newline="")
+    output = run("train", tmp_path / "evil.csv", "-m", tmp_path / "m.sbm")
+    output += run("inspect", tmp_path / "m.sbm") + run("evaluate", tmp_path / "m.sbm", tmp_path / "evil.csv")
+    output += run("predict", tmp_path / "m.sbm", tmp_path / "evil.csv")
+    assert "\x1b" not in output
+    assert "\\x1b[31m[red]x\\nb" in output
