@@ -1,6 +1,6 @@
 """The data sets that have a name: what is in them, and where they come from.
 
-Shapes of sets that LIBSVM has are LIBSVM's, features that never occur in a file counted as well. LIBSVM's page
+Shapes of sets that LIBSVM has are LIBSVM's, features that never occur in a file counted as well. Its page
 states no digests; a set that gets one here is held to it.
 """
 
@@ -30,7 +30,7 @@ class DatasetInfo:
         What to know before results are reported under this name.
     sha256 : str or None
         Digest that the downloaded file must have.
-    rebuilt_features : int or None
+    n_rebuilt : int or None
         Number of features of a rebuilt file, which is read where it is found in the original's place.
     part_of : str or None
         The set whose rows with these ``labels`` are this set.
@@ -45,7 +45,7 @@ class DatasetInfo:
     paper_name: str | None = None
     note: str = ""
     sha256: str | None = None
-    rebuilt_features: int | None = None
+    n_rebuilt: int | None = None
     part_of: str | None = None
     labels: tuple[int, ...] = ()
 
@@ -64,10 +64,10 @@ class DatasetInfo:
 
     def rebuilt(self) -> DatasetInfo:
         """What the rebuilt file is: not LIBSVM's, and without an address."""
-        assert self.rebuilt_features is not None
-        note = f"Rebuilt: {self.rebuilt_features} features where LIBSVM's file has {self.n_features}."
-        original: dict[str, Any] = {"address": None, "sha256": None, "rebuilt_features": None}
-        return replace(self, n_features=self.rebuilt_features, note=note, **original)
+        assert self.n_rebuilt is not None
+        note = f"Rebuilt: {self.n_rebuilt} features where LIBSVM's file has {self.n_features}."
+        original: dict[str, Any] = {"address": None, "sha256": None, "n_rebuilt": None}
+        return replace(self, n_features=self.n_rebuilt, note=note, **original)
 
 
 _RAW = "Raw values; LIBSVM has the scaled file alone."
@@ -82,10 +82,9 @@ _NOTES = {
     "rcv1_vw_sample": "Documents of RCV1, unit tf-idf. Not rcv1_train.binary.",
     "satimage": f"{_RAW} The rows are in another order there.",
     "satimage.t": _RAW,
-    "segment": _RAW,
+    "segment": f"{_RAW} The rows are in another order there.",
     "sub_imdb_train": "Stands in for real-sim, which it is not: film reviews, unit tf-idf.",
-    "sub_reuters21578_corp": "Stands in for rcv1_train.binary, which it is not: Reuters-21578, earn or acq against "
-    "the rest.",
+    "sub_reuters21578_corp": "Stands in for rcv1_train.binary, which it is not: Reuters-21578, earn or acq.",
     "url_sample": "Some rows of url_combined, which it is not; the balance of classes is not natural.",
     "usps": "In a data folder it may be a rebuilt copy with LIBSVM's values.",
     "usps.binary": "The rows of usps with labels 1 and 2.",
@@ -122,9 +121,7 @@ _SETS = [
     _known("iris.scale", 150, 4, 3, "multiclass/iris.scale", "Iris"),
     _known("madelon", 2000, 500, 2, "binary/madelon"),
     _known("madelon.t", 600, 500, 2, "binary/madelon.t", "madelon"),
-    _known(
-        "news20.binary", 19996, 1355191, 2, "binary/news20.binary.bz2", "news20", rebuilt_features=1355189
-    ),
+    _known("news20.binary", 19996, 1355191, 2, "binary/news20.binary.bz2", "news20", n_rebuilt=1355189),
     _known("rcv1_train.binary", 20242, 47236, 2, "binary/rcv1_train.binary.bz2", "rcv1.binary.train"),
     _known("rcv1_vw_sample", 1500, 47117, 2),
     _known("real-sim", 72309, 20958, 2, "binary/real-sim.bz2", "real-sim"),

@@ -127,4 +127,4 @@ def _matching(info: DatasetInfo, n_rows: int, n_columns: int, n_classes: int) ->
         raise ValueError(f"it has {n_rows} rows of {n_classes} classes instead of {expected}")
     if n_columns > info.n_features:
         raise ValueError(f"it has {n_columns} features instead of {info.n_features}")
-    return info.rebuilt() if n_columns == info.rebuilt_features else info
+    return info.rebuilt() if n_columns == info.n_rebuilt else info

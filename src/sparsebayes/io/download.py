@@ -54,7 +54,7 @@ def download(
 ) -> None:
     """Place the file at ``path`` once ``accept(temporary path, SHA-256)`` has raised nothing.
 
-    A :class:`DownloadError` is about the server or the way to it, any other OSError about the file at this end.
+    A :class:`DownloadError` is about the server or the way to it, any other OSError about the file here.
     """
     for attempt in range(retries + 1):
         try:
@@ -104,7 +104,7 @@ def _opened(url: str, timeout: float) -> Any:
         unreachable = isinstance(error.reason, OSError) and not isinstance(error.reason, ssl.SSLError)
         raise DownloadError(f"no connection ({error.reason})", unreachable) from error
     except (OSError, HTTPException) as error:
-        raise DownloadError(f"no answer ({error or type(error).__name__})", transient=True) from error
+        raise DownloadError(f"no answer ({error!r})", transient=True) from error
 
 
 def _pieces(response: Any, timeout: float) -> Iterator[bytes]:
@@ -125,9 +125,7 @@ def _piece(response: Any) -> bytes:
     try:
         piece: bytes = response.read1(CHUNK)  # `read` would wait until a chunk is full
     except (OSError, HTTPException) as error:
-        raise DownloadError(
-            f"the connection broke ({error or type(error).__name__})", transient=True
-        ) from error
+        raise DownloadError(f"the connection broke ({error!r})", transient=True) from error
     return piece
 
 

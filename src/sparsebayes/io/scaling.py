@@ -17,8 +17,8 @@ def scaled(X_train: Any, *others: Any) -> tuple[AnyArray, ...]:
     """The training part and others, by the least and largest values that the training part has.
 
     Entries that a sparse matrix does not store are zeros and count as such: they too are mapped, so that what
-    comes back is dense. A feature with one value in the training part becomes zero everywhere. (scikit-learn's
-    ``MinMaxScaler((-1, 1))`` makes it -1, and agrees in all else.) Values of others may lie beyond [-1, 1].
+    comes back is dense. A feature with one value in the training part becomes zero everywhere. (The
+    ``MinMaxScaler((-1, 1))`` of scikit-learn makes it -1, and agrees in all else.) Values of others may lie beyond [-1, 1].
 
     Parameters
     ----------
