@@ -18,7 +18,8 @@ def scaled(X_train: Any, *others: Any) -> tuple[AnyArray, ...]:
 
     Entries that a sparse matrix does not store are zeros and count as such: they too are mapped, so that what
     comes back is dense. A feature with one value in the training part becomes zero everywhere. (The
-    ``MinMaxScaler((-1, 1))`` of scikit-learn makes it -1, and agrees in all else.) Values of others may lie beyond [-1, 1].
+    ``MinMaxScaler((-1, 1))`` of scikit-learn makes it -1, and agrees in all else.) Values of others may lie
+    beyond [-1, 1].
 
     Parameters
     ----------
