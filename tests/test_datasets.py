@@ -12,6 +12,9 @@ import time
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from io import BytesIO
+from urllib.error import HTTPError
+from urllib.request import Request
 
 import numpy as np
 import pytest
@@ -21,6 +24,7 @@ from sklearn.preprocessing import MinMaxScaler
 
 from sparsebayes.io import catalogue, datasets
 from sparsebayes.io.datasets import DatasetError, DatasetInfo
+from sparsebayes.io.download import _Redirects
 
 NAME, PACKED = "tiny", "tiny.packed"
 SHAPE = (200, 7, 3)
@@ -304,6 +308,15 @@ class TestDownload:
         server.answers["/there"] = TEXT
         server.answers[f"/data/{NAME}"] = lambda handler: send(handler, b"", status=302, Location="/there")
         assert fetch(server).read_bytes() == TEXT
+
+    def test_https_is_not_left(self):
+        """Asked of the handler itself: a server with a certificate is not at hand."""
+        request = Request("https://127.0.0.1/x")
+        redirects = _Redirects()
+        assert redirects.redirect_request(request, BytesIO(), 302, "Found", {}, "https://127.0.0.1/y")
+        with pytest.raises(HTTPError, match="refused") as caught:
+            redirects.redirect_request(request, BytesIO(), 302, "Found", {}, "http://127.0.0.1/y")
+        caught.value.close()
 
     def test_other_schemes_are_refused(self, cache, tmp_path):
         (tmp_path / NAME).write_bytes(TEXT)

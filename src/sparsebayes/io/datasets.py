@@ -141,7 +141,7 @@ def fetch(
         False: what is not at hand is a :class:`DatasetError`.
     progress : callable or None
         Called as ``progress(bytes_done, bytes_total)`` with each piece; the total is None where the server
-        does not say.
+        does not say. Another attempt begins at zero.
     base_url : str
         What stands before the set's ``address``; for mirrors of LIBSVM's page.
     timeout : float
