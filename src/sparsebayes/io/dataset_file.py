@@ -45,7 +45,8 @@ def check_digest(path: Path, info: DatasetInfo) -> None:
     with open(path, "rb") as file:
         found = hashlib.file_digest(file, "sha256").hexdigest()
     if expected != {found}:
-        raise DatasetError(f"{path} is damaged: its SHA-256 has changed. Delete it and fetch it again.")
+        remedy = f"Delete it and {_digest_file(path).name}, and fetch it again."
+        raise DatasetError(f"{path} is damaged: its SHA-256 is not the stored one. {remedy}")
 
 
 def accept(received: Path, digest: str, info: DatasetInfo, target: Path) -> None:

@@ -233,7 +233,7 @@ def _folders() -> Iterator[Path]:
 
 
 def _absent(info: DatasetInfo) -> str:
-    looked = " or ".join(map(str, _folders()))
+    looked = " or ".join(map(str, _folders())) or "any folder"
     address = "LIBSVM's page does not have it." if info.url is None else f"It is to be had at {info.url}."
     return f"The data set {info.name!r} is not in {looked}. {address} {_remedy(info)}"
 
