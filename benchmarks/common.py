@@ -21,28 +21,24 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 import scipy
 import sklearn
-from sklearn.datasets import load_svmlight_file
 from sklearn.model_selection import train_test_split
 
 import sparsebayes
+from sparsebayes.io import datasets
 
 FOLDER = Path(__file__).parent
 RESULTS = FOLDER / "results"
-DATA_VARIABLE = "SPARSEBAYES_DATA"
 
 Result = TypeVar("Result")
 
 
 def read(name: str) -> tuple[Any, Any]:
-    """X (CSR) and y of a data set."""
-    folder = os.environ.get(DATA_VARIABLE)
-    if not folder:
-        sys.exit(f"Set {DATA_VARIABLE} to the folder that holds {name}.svm.bz2.")
-    path = Path(folder) / f"{name}.svm.bz2"
-    if not path.exists():
-        sys.exit(f"{path} does not exist; {DATA_VARIABLE} must name the folder that holds it.")
-    X, y = load_svmlight_file(str(path))
-    return X, y
+    """X (CSR) and y of a data set that is at hand; none is downloaded."""
+    try:
+        data = datasets.load(name, download=False)
+    except datasets.DatasetError as error:
+        sys.exit(str(error))
+    return data.X, data.y
 
 
 def load(name: str) -> tuple[Any, Any, Any, Any]:

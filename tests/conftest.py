@@ -20,6 +20,6 @@ def rng():
 
 @pytest.fixture(scope="session")
 def data_set():
-    """For tests that need the data sets of the paper; ``benchmarks.common.load`` reads them."""
+    """For tests that need the data sets of the paper; ``sparsebayes.io.datasets`` reads them."""
     if "SPARSEBAYES_DATA" not in os.environ:
         pytest.skip("SPARSEBAYES_DATA is not set: the data sets of the paper are not at hand")

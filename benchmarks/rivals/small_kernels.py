@@ -39,7 +39,6 @@ PAPER = {
     "satimage.scale": (89.49, 131.8),
     "usps": (95.39, 119.69),
 }
-N_FEATURES = {"a1a": 123, "a2a": 123}  # the last ones never occur
 CELLS = Cells("small_kernels")
 N_FOLDS = 5
 # C, and gamma in multiples of the median heuristic; inner folds.
@@ -51,13 +50,8 @@ SMALLER_GRIDS = {
 
 
 def load(data: str) -> tuple[np.ndarray, np.ndarray]:
-    X, y = read("usps" if data == "usps.binary" else data)
-    X = X.toarray()
-    if data == "usps.binary":
-        rows = np.isin(y, (1, 2))
-        X, y = X[rows], y[rows]
-    missing = N_FEATURES.get(data, X.shape[1]) - X.shape[1]
-    return np.pad(X, ((0, 0), (0, missing))), y
+    X, y = read(data)
+    return X.toarray(), y
 
 
 def adapter(model: str, data: str) -> kernel_adapters.KernelAdapter:

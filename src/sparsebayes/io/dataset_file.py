@@ -1,0 +1,131 @@
+"""The file of one data set: read, and held to what the catalogue and its digest say."""
+
+from __future__ import annotations
+
+import bz2
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BytesIO
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from sparsebayes._typing import AnyArray
+from sparsebayes.io.catalogue import DatasetInfo
+from sparsebayes.io.checked import replaced
+
+BLOCK = 1 << 22
+MAX_LINE = 1 << 24
+
+DType = type[np.floating[Any]]
+
+
+class DatasetError(OSError):
+    """A data set is not to be had, or its file is not what it should be."""
+
+
+def read(path: Path, info: DatasetInfo, dtype: DType) -> tuple[Any, AnyArray, DatasetInfo]:
+    """X (CSR), y, and what was read: the set itself or its rebuilt file."""
+    with _readable(path, path.suffix == ".bz2") as stream:
+        X, y = _parsed(stream, dtype)
+        info = _matching(info, X.shape[0], X.shape[1], len(np.unique(y)))
+    X.resize((X.shape[0], info.n_features))
+    return X, y.astype(np.int64) if (y == np.rint(y)).all() else y, info
+
+
+def check_digest(path: Path, info: DatasetInfo) -> None:
+    """Against the digest that was stored beside the file, and the catalogue's if it is LIBSVM's file."""
+    expected = {info.sha256} if info.sha256 is not None and path.name == info.file else set()
+    if _digest_file(path).is_file():
+        expected.add(_digest_file(path).read_text(errors="replace").partition(" ")[0])
+    if not expected:
+        return
+    with open(path, "rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+    if expected != {found}:
+        remedy = f"Delete it and {_digest_file(path).name}, and fetch it again."
+        raise DatasetError(f"{path} is damaged: its SHA-256 is not the stored one. {remedy}")
+
+
+def accept(received: Path, digest: str, info: DatasetInfo, target: Path) -> None:
+    """Check a download, and store its digest beside the place where it is going to be."""
+    if info.sha256 is not None and digest != info.sha256:
+        raise DatasetError(f"its SHA-256 is {digest} and should be {info.sha256}")
+    try:
+        with _readable(received, info.file.endswith(".bz2")) as stream:
+            if _tallied(stream, info) is not info:
+                raise ValueError("it is not the original")
+    except DatasetError as error:
+        raise DatasetError(f"it is not the data set ({error.__cause__})") from error
+    # Before the file itself: should the process end here, a digest without its file does no harm.
+    with replaced(_digest_file(target)) as file:
+        file.write(f"{digest}  {info.file}\n".encode())
+
+
+def _digest_file(path: Path) -> Path:
+    return path.with_name(f"{path.name}.sha256")
+
+
+@contextmanager
+def _readable(path: Path, compressed: bool) -> Iterator[IO[bytes]]:
+    """The text of a file; whatever is found wrong with it is a :class:`DatasetError`."""
+    try:
+        if compressed:
+            with bz2.open(path) as decoded:
+                yield decoded
+        else:
+            with open(path, "rb") as plain:
+                yield plain
+    except (OSError, EOFError, ValueError, ArithmeticError) as error:
+        raise DatasetError(f"{path} cannot be read: {error}.") from error
+
+
+def _parsed(stream: IO[bytes], dtype: DType) -> tuple[Any, AnyArray]:
+    """All of a stream, with as many columns as it has entries for."""
+    from sklearn.datasets import load_svmlight_file
+
+    X, y = load_svmlight_file(stream, dtype=dtype, zero_based=False)
+    if not (np.isfinite(X.data).all() and np.isfinite(y).all()):
+        raise ValueError("it has values that are not finite")
+    return X, y
+
+
+def _tallied(stream: IO[bytes], info: DatasetInfo) -> DatasetInfo:
+    """All lines, a block at a time: the largest set is longer than most memories."""
+    n_rows, n_columns = 0, 0
+    labels: set[float] = set()
+    for block in _blocks_of_lines(stream):
+        X, y = _parsed(BytesIO(block), np.float64)
+        n_rows += X.shape[0]
+        n_columns = max(n_columns, X.shape[1])
+        labels.update(np.unique(y).tolist())
+        if n_rows > info.n_rows:
+            raise ValueError(f"it has more than {info.n_rows} rows")
+    return _matching(info, n_rows, n_columns, len(labels))
+
+
+def _blocks_of_lines(stream: IO[bytes]) -> Iterator[bytes]:
+    rest = b""
+    while piece := stream.read(BLOCK):
+        lines, newline, end = piece.rpartition(b"\n")
+        if newline:
+            yield rest + lines + newline
+            rest = end
+        else:
+            rest += piece
+        if len(rest) > MAX_LINE:
+            raise ValueError(f"a line is longer than {MAX_LINE} bytes")
+    if rest:
+        yield rest
+
+
+def _matching(info: DatasetInfo, n_rows: int, n_columns: int, n_classes: int) -> DatasetInfo:
+    """The catalogue's entry, or that of its rebuilt file; anything else is an error."""
+    if (n_rows, n_classes) != (info.n_rows, info.n_classes):
+        expected = f"{info.n_rows} of {info.n_classes}"
+        raise ValueError(f"it has {n_rows} rows of {n_classes} classes instead of {expected}")
+    if n_columns > info.n_features:
+        raise ValueError(f"it has {n_columns} features instead of {info.n_features}")
+    return info.rebuilt() if n_columns == info.n_rebuilt else info
