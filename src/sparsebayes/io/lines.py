@@ -1,9 +1,9 @@
 """The grammar of svmlight text, read one line at a time: the definition, and the one that finds faults.
 
-A line is ``label [qid:number] index:value ...``, with spaces or tabs between, before and after; what follows a
-``#`` is a comment, and a line without anything else is passed over. Lines end with LF or CRLF, the last one at
-the end of the file too. A label or value is a decimal number (``-1``, ``.5``, ``2e-3``) that is finite; an index is
-digits, and those of a line ascend. ``qid:number`` is read and left out. Anything else is a fault.
+A line is ``label [qid:number] index:value ...``, with spaces or tabs between, before and after. What follows
+a ``#`` is a comment, and a line without anything else is passed over. Lines end with LF or CRLF, the last one
+at the end of the file too. A label or value is a decimal number (``-1``, ``.5``, ``2e-3``) that is finite. An
+index is digits, and those of a line ascend. ``qid:number`` is left out. Anything else is a fault.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class SvmlightFormatError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What is asked of a text: the number its indices begin with, the columns there may be, the type of values."""
+    """What is asked of a text: its first index, how many columns there may be, the type of values."""
 
     index_base: int = 1
     n_features: int | None = None
@@ -62,7 +62,7 @@ class Rows:
     data: AnyArray
 
 
-class Fault(Exception):  # noqa: N818 - it is caught here and turned into an error that knows the file
+class Fault(Exception):
     """The first thing in a text that the grammar does not allow; lines count from 1."""
 
     def __init__(self, line: int, reason: str, token: bytes = b"") -> None:
@@ -70,7 +70,9 @@ class Fault(Exception):  # noqa: N818 - it is caught here and turned into an err
         self.line, self.reason, self.token = line, reason, token
 
     def at(self, name: str, lines_before: int) -> SvmlightFormatError:
-        shown = ascii(self.token[:SHOWN].decode("utf-8", "replace")) + ("..." if len(self.token) > SHOWN else "")
+        shown = ascii(self.token[:SHOWN].decode("utf-8", "replace")) + (
+            "..." if len(self.token) > SHOWN else ""
+        )
         return SvmlightFormatError(f"{name}:{lines_before + self.line}: {self.reason}: {shown}")
 
 

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -16,7 +15,7 @@ import scipy.sparse as sp
 
 from sparsebayes._typing import Vector
 from sparsebayes.io.lines import MAX_FEATURES, Fault, Rows, SvmlightFormatError, Terms
-from sparsebayes.io.text import MAX_LINE, Part, Path, Source, Span, opened
+from sparsebayes.io.text import MAX_LINE, Part, PathLike, Source, Span, opened
 from sparsebayes.io.tokens import concatenated, parse
 
 Progress = Callable[[int, int | None], object]
@@ -28,7 +27,7 @@ BYTES_FOR_PROCESSES = 1 << 28
 
 
 def read_svmlight(
-    path: Path | BinaryIO,
+    path: PathLike | BinaryIO,
     *,
     n_features: int | None = None,
     index_base: int = 1,
@@ -41,7 +40,7 @@ def read_svmlight(
     Parameters
     ----------
     path : path or binary file object
-        A file, which may be compressed if it is named .gz, .bz2 or .xz, or an open stream such as ``sys.stdin.buffer``.
+        A file, compressed if it is named .gz, .bz2 or .xz, or a stream such as ``sys.stdin.buffer``.
     n_features : int, optional
         Number of columns of X; an index beyond it is an error. Without it, the largest index there is.
     index_base : {1, 0}
@@ -68,10 +67,10 @@ def read_svmlight(
     --------
     >>> import io
     >>> from sparsebayes.io import read_svmlight
-    >>> X, y = read_svmlight(io.BytesIO(b"+1 1:0.5 3:2\\n-1 2:1e-3  # a comment\\n"))
+    >>> X, y = read_svmlight(io.BytesIO(b"+1 1:0.5 3:2\\n-1 2:0.25  # a comment\\n"))
     >>> X.toarray()
-    array([[0.5  , 0.   , 2.   ],
-           [0.   , 0.001, 0.   ]])
+    array([[0.5 , 0.  , 2.  ],
+           [0.  , 0.25, 0.  ]])
     >>> y
     array([ 1., -1.])
     """
@@ -94,7 +93,9 @@ def checked_terms(index_base: Any, n_features: Any, dtype: Any) -> Terms:
 
 def checked_integer(name: str, value: Any, most: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 1 <= value <= most:
-        raise ValueError(f"The '{name}' parameter must be an int in the range [1, {most}]. Got {value!r} instead.")
+        raise ValueError(
+            f"The '{name}' parameter must be an int in the range [1, {most}]. Got {value!r} instead."
+        )
     return int(value)
 
 
@@ -143,7 +144,11 @@ def _parse_piece(piece: bytes, terms: Terms) -> Rows:
         last = piece.rfind(b"\n", 0, len(piece) - 1) + 1
         if len(piece) - last > MAX_LINE:
             parse(piece[:last], terms)
-            raise Fault(piece.count(b"\n", 0, last) + 1, f"the line is longer than {MAX_LINE} bytes", piece[last:][:99])
+            raise Fault(
+                piece.count(b"\n", 0, last) + 1,
+                f"the line is longer than {MAX_LINE} bytes",
+                piece[last : last + 99],
+            )
     return parse(piece, terms)
 
 
@@ -156,12 +161,12 @@ def _in_order(source: Source, terms: Terms, workers: int) -> Iterator[tuple[Part
     pending: deque[tuple[Part, Future[_Parsed | Fault]]] = deque()
     with _executor(source, workers) as executor:
         try:
-            for part in chain(source.parts, [None] * (2 * workers)):
-                if part is not None:
-                    pending.append((part, executor.submit(parse_part, part.lines, terms)))
-                if pending and (part is None or len(pending) == 2 * workers):
-                    first, future = pending.popleft()
-                    yield first, future.result()
+            for part in source.parts:
+                pending.append((part, executor.submit(parse_part, part.lines, terms)))
+                if len(pending) == 2 * workers:
+                    yield pending[0][0], pending.popleft()[1].result()
+            while pending:
+                yield pending[0][0], pending.popleft()[1].result()
         finally:
             for _, future in pending:
                 future.cancel()

@@ -2,31 +2,50 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
-import lzma
 import os
 import stat
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from sparsebayes.io.lines import Fault
 
 # A part is the work of one task; what it takes in memory is some ten times as much.
 PART_BYTES = 1 << 22
 MAX_LINE = 1 << 24
-# svmlight text compresses 3 to 10 times. Text of one short line over and over may pass the ratio: then expand it first.
+# svmlight text compresses 3 to 10 times; this is beyond what is not made of repeated lines.
 MAX_EXPANSION = 200
 FREE_EXPANSION = 1 << 24
-SUFFIXES: dict[str, tuple[str, bytes, Callable[[BinaryIO], BinaryIO]]] = {
-    ".gz": ("gzip", b"\x1f\x8b", lambda file: gzip.GzipFile(fileobj=file)),  # type: ignore[dict-item,return-value]
-    ".bz2": ("bzip2", b"BZh", lambda file: bz2.BZ2File(file)),  # type: ignore[dict-item,return-value]
-    ".xz": ("xz", b"\xfd7zXZ\0", lambda file: lzma.LZMAFile(file)),  # type: ignore[dict-item,return-value]
+PathLike = str | os.PathLike[str]
+
+
+# Imported when they are used: a Python may be built without one of them.
+def _gzip(file: Any) -> tuple[Any, type[Exception]]:
+    import gzip
+    import zlib
+
+    return gzip.GzipFile(fileobj=file), zlib.error
+
+
+def _bzip2(file: Any) -> tuple[Any, type[Exception]]:
+    import bz2
+
+    return bz2.BZ2File(file), EOFError
+
+
+def _xz(file: Any) -> tuple[Any, type[Exception]]:
+    import lzma
+
+    return lzma.LZMAFile(file), lzma.LZMAError
+
+
+# Name, first bytes, and what expands a file and raises an error of its own if it cannot.
+SUFFIXES: dict[str, tuple[str, bytes, Callable[[Any], tuple[Any, type[Exception]]]]] = {
+    ".gz": ("gzip", b"\x1f\x8b", _gzip),
+    ".bz2": ("bzip2", b"BZh", _bzip2),
+    ".xz": ("xz", b"\xfd7zXZ\0", _xz),
 }
-Path = str | os.PathLike[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +86,7 @@ class Source:
 
 
 @contextmanager
-def opened(source: Path | BinaryIO) -> Iterator[Source]:
+def opened(source: PathLike | BinaryIO) -> Iterator[Source]:
     """The parts of a file or of a binary stream."""
     if not isinstance(source, str | os.PathLike):
         yield Source(_stream_name(source), None, _stream_parts(_Counted(source, None)), in_file=False)
@@ -106,22 +125,31 @@ class _Counted:
         self.file, self.suffix = file, suffix if suffix in SUFFIXES else None
         self.used, self.given = 0, 0
         self.head = file.read(8)
-        self.expanded = SUFFIXES[self.suffix][2](self) if self.suffix else None  # type: ignore[arg-type]
+        self.expanded: Any = None
+        self.error: type[Exception] = EOFError
+        if self.suffix is not None:
+            self.expanded, self.error = SUFFIXES[self.suffix][2](self)
 
     def read(self, size: int = -1) -> bytes:
-        """For the decompressor: the bytes below."""
+        """The bytes below."""
         block, self.head = self.head[:size], self.head[size:]
         block = block or self.file.read(size)
         self.used += len(block)
         return block
 
     def text(self, size: int) -> bytes:
+        """The text, or a :class:`Fault` without its line."""
         if self.expanded is None:
             return self.read(size)
-        block = self.expanded.read(size)
+        try:
+            block = bytes(self.expanded.read(size))
+        except (EOFError, OSError, self.error) as error:
+            if isinstance(error, OSError) and error.errno is not None:
+                raise  # the disk's error, not the data's
+            raise Fault(1, f"the compressed data are damaged ({error})") from None
         self.given += len(block)
         if self.given > max(FREE_EXPANSION, MAX_EXPANSION * self.used):
-            raise ValueError(f"the compressed text expands more than {MAX_EXPANSION} times")
+            raise Fault(1, f"the compressed text expands more than {MAX_EXPANSION} times")
         return block
 
 
@@ -133,7 +161,9 @@ def _wrong_magic(head: bytes, suffix: str | None) -> Fault | None:
         return None
     for suffix, (name, magic, _) in SUFFIXES.items():
         if head.startswith(magic):
-            return Fault(1, f"the text is compressed by {name}, which only a file named {suffix} may be", head)
+            return Fault(
+                1, f"the text is compressed by {name}, which only a file named {suffix} may be", head
+            )
     return None
 
 
@@ -152,10 +182,8 @@ def _stream_parts(source: _Counted) -> Iterator[Part]:
             held.append(block[cut:])
             if sum(map(len, held)) > MAX_LINE:
                 break
-    except (EOFError, zlib.error, lzma.LZMAError, ValueError, OSError) as error:
-        if isinstance(error, OSError) and error.errno is not None:
-            raise  # the disk's error, not the data's
-        yield Part(Fault(1, str(error) if isinstance(error, ValueError) else f"the compressed data are damaged ({error})"), 0)
+    except Fault as found:
+        yield Part(found, source.used)
         return
     if any(held):
         yield Part(b"".join(held), source.used)

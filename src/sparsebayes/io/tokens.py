@@ -1,11 +1,11 @@
 """Svmlight text to arrays, many tokens at a time.
 
-The positions of all bytes that are not digits tell the structure; the digits between two of them are read eight at a
-time, as one 64-bit number. A decimal of mantissa m < 2^53 and k <= 22 digits behind the point is m / 10^k, where
-both are exact in double precision, and so the quotient is the nearest double (Clinger 1990). Values that are
-written otherwise go through Python's float. Both ways give the bits of ``float(text)``.
+The positions of all bytes that are not digits tell the structure; the digits between two of them are read
+eight at a time, as one 64-bit number. A decimal of mantissa m <= 2^53 and k <= 22 digits behind the point is
+m / 10^k, where both are exact in double precision, and so the quotient is the nearest double (Clinger 1990).
+Values that are written otherwise go through Python's float. Both ways give the bits of ``float(text)``.
 
-What is accepted is what :func:`sparsebayes.io.lines.read_lines` accepts. Where this module is in doubt it asks there.
+What is accepted is what :func:`sparsebayes.io.lines.read_lines` accepts; in doubt it is asked.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ FOLDS = tuple(
 def parse(text: bytes, terms: Terms) -> Rows:
     """The rows of whole lines, or the first :class:`~sparsebayes.io.lines.Fault` in them."""
     first = text[: text.find(b"\n") + 1]
-    # Looking for what is not plain takes half as long as parsing: the first line tells whether it is there to be found.
+    # Looking for what is not plain takes half as long as parsing: it is done where the first line has it.
     rows = _parse_plain(text, terms) if first and first == _plain(first) else None
     if rows is None:
         rows = _parse_plain(_plain(text), terms)
@@ -89,8 +89,7 @@ class _Text(NamedTuple):
 
 
 class _Lines(NamedTuple):
-    """Structure of a text. All but ``indptr`` are positions in ``marks``: of the colons, and of what ends values
-    and labels."""
+    """Structure of a text; all but ``indptr`` are positions in ``marks``."""
 
     colons: IntVector
     value_ends: IntVector
@@ -254,7 +253,9 @@ def concatenated(parts: list[Rows], dtype: type[np.floating]) -> Rows:
     offsets = np.cumsum([0, *(len(part.columns) for part in parts)])
     return Rows(
         _joined([part.labels for part in parts], np.float64),
-        np.concatenate([[0], *(part.indptr[1:] + start for part, start in zip(parts, offsets, strict=False))]),
+        np.concatenate(
+            [[0], *(part.indptr[1:] + start for part, start in zip(parts, offsets, strict=False))]
+        ),
         _joined([part.columns for part in parts], np.int32),
         _joined([part.data for part in parts], dtype),
     )
