@@ -23,7 +23,13 @@ class ColumnCounts:
 
     def add_entries(self, columns: Numbers) -> None:
         """Count the column of each entry."""
-        if len(columns):
+        if not len(columns):
+            return
+        if int(columns.max()) < 4 * len(columns):  # else the array of counts would be the larger one
+            counts = np.bincount(columns)
+            numbers = np.flatnonzero(counts)
+            self.add(numbers.astype(np.int32), counts[numbers])
+        else:
             self.add(*np.unique(columns, return_counts=True))
 
     def add(self, numbers: Numbers, counts: Counts) -> None:
