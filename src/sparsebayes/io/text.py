@@ -12,11 +12,11 @@ from typing import Any, BinaryIO
 from sparsebayes.io.lines import Fault
 
 # A part is the work of one task; what it takes in memory is some ten times as much.
-PART_BYTES = 1 << 22
+PART_BYTES = 1 << 21
 MAX_LINE = 1 << 24
 # svmlight text compresses 3 to 10 times; this is beyond what is not made of repeated lines.
 MAX_EXPANSION = 200
-FREE_EXPANSION = 1 << 24
+FREE_EXPANSION = 1 << 21
 PathLike = str | os.PathLike[str]
 
 
