@@ -131,6 +131,18 @@ def test_blocks_do_not_depend_on_how_rows_arrive(tmp_path, storage, monkeypatch,
         assert contents(tmp_path / str(step)) == contents(tmp_path / "whole")
 
 
+def test_a_buffer_may_be_used_again(path):
+    buffer, labels, weight = np.empty((2, 3)), np.empty(2), np.empty(2)
+    with BlockStore.create(path, block_rows=3) as writer:
+        for number in range(5):
+            for array in (buffer, labels, weight):
+                array[:] = number
+            writer.append(buffer, labels, weight)
+    store = BlockStore.open(path)
+    for array in (store.to_csr().toarray()[:, 2], store.y, store.sample_weight):
+        np.testing.assert_array_equal(array, np.repeat(np.arange(5.0), 2))
+
+
 def test_a_row_beyond_the_limit_is_a_block(path, monkeypatch):
     monkeypatch.setattr(writer_module, "BLOCK_ENTRIES", 3)
     store = BlockStore.write(path, sp.csr_matrix(np.ones((3, 5))), [0, 1, 0])

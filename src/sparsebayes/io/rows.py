@@ -49,6 +49,12 @@ class StoredRows:
             self.data[first:last], self.indices[first:last], indptr, self.codes[start:stop], weight
         )
 
+    def copied(self) -> StoredRows:
+        weight = None if self.weight is None else self.weight.copy()
+        indices = None if self.indices is None else self.indices.copy()
+        indptr = None if self.indptr is None else self.indptr.copy()
+        return StoredRows(self.data.copy(), indices, indptr, self.codes.copy(), weight)
+
 
 def joined(parts: Sequence[StoredRows]) -> StoredRows:
     """Parts of the same storage as one."""

@@ -7,7 +7,8 @@ import os
 import secrets
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -30,14 +31,14 @@ from sparsebayes.io.manifest import (
 from sparsebayes.io.rows import StoredRows, checked_matrix, checked_weight, feature_names, joined, stored
 
 BLOCK_ROWS = 1 << 16
-# A block ends before it has more, unless a single row does: 48 MiB as CSR in double precision.
-BLOCK_ENTRIES = 1 << 22
+# A block ends before it has more, unless a single row does: 24 MiB as CSR in double precision.
+BLOCK_ENTRIES = 1 << 21
 
 
 class StoreWriter:
     """Takes rows and writes the blocks of a store; :meth:`BlockStore.create` makes one.
 
-    Blocks have ``block_rows`` rows, or fewer where they would have more than 2^22 entries. They are the same
+    Blocks have ``block_rows`` rows, or fewer where they would have more than 2^21 entries. They are the same
     however the rows are divided among calls of :meth:`append`.
 
     Examples
@@ -74,6 +75,9 @@ class StoreWriter:
         self.rows = 0  # handed over, of which some are held
         self.generation = 0
         self._held: list[StoredRows] = []
+        # Blocks are written while the next one is being read.
+        self._thread = ThreadPoolExecutor(max_workers=1)
+        self._writing: Future[None] | None = None
         self.written: list[Path] = []
 
     @classmethod
@@ -103,9 +107,10 @@ class StoreWriter:
         if self.weighted is not None and self.weighted != (sample_weight is not None):
             raise ValueError("Either all rows of a store have a sample weight, or none.")
         weight = None if sample_weight is None else checked_weight(sample_weight, matrix.shape[0], self.rows)
-        self.take(stored(matrix, self.labels.encode(y, self.rows), weight))
+        # What is held would change if the caller's arrays did.
+        self.take(stored(matrix, self.labels.encode(y, self.rows), weight), copy=True)
 
-    def take(self, rows: StoredRows) -> None:
+    def take(self, rows: StoredRows, copy: bool = False) -> None:
         """Add rows that are known to be in order."""
         if not len(rows):
             return
@@ -117,7 +122,8 @@ class StoreWriter:
         while start < len(rows):
             stop = start + self._room(rows, start)
             if stop > start:
-                self._held.append(rows.cut(start, stop))
+                part = rows.cut(start, stop)
+                self._held.append(part.copied() if copy else part)
             if stop < len(rows) or sum(map(len, self._held)) == self.block_rows:
                 self._flush()
             start = stop
@@ -130,7 +136,17 @@ class StoreWriter:
         return min(len(rows) - start, self.block_rows - sum(map(len, self._held)), max(by_entries, least))
 
     def _flush(self) -> None:
-        block, self._held = joined(self._held), []
+        """Have the held rows written, once the block before them is."""
+        self._wait()
+        self._writing, self._held = self._thread.submit(self._write_block, self._held), []
+
+    def _wait(self) -> None:
+        if self._writing is not None:
+            self._writing.result()
+            self._writing = None
+
+    def _write_block(self, parts: list[StoredRows]) -> None:
+        block = joined(parts)
         arrays: dict[str, tuple[AnyArray, str]] = {"data": (block.data, self.dtype or "<f8")}
         if block.indices is not None and block.indptr is not None:
             self.counts.add_entries(block.indices.astype(np.int32, copy=False))
@@ -155,6 +171,7 @@ class StoreWriter:
         """Write what is held, and the manifest last."""
         if self._held:
             self._flush()
+        self._wait()
         if not self.blocks:
             raise ValueError("A block store needs a row at least.")
         numbers = self._write(counts_name(self.generation, "numbers"), self.counts.numbers, "<i4")
@@ -162,6 +179,10 @@ class StoreWriter:
         manifest = self._manifest({"numbers": numbers, "counts": counts})
         sync_folder(self.folder)
         write_manifest(self.folder, manifest)
+
+    def close(self) -> None:
+        """Leave no thread behind."""
+        self._thread.shutdown()
 
     def _manifest(self, counts_sha256: dict[str, str]) -> Manifest:
         if self.names is not None and len(self.names) != self.columns:
@@ -203,9 +224,9 @@ def created(path: Path, **settings: Any) -> Iterator[StoreWriter]:
     folder = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.tmp")
     folder.mkdir()
     try:
-        writer = StoreWriter(folder, **settings)
-        yield writer
-        writer.finish()
+        with closing(StoreWriter(folder, **settings)) as writer:
+            yield writer
+            writer.finish()
         os.rename(folder, target)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
@@ -218,8 +239,9 @@ def appending(folder: Path, manifest: Manifest, counts: ColumnCounts) -> Iterato
     """A writer of further blocks, which belong to the store once its manifest is replaced."""
     writer = StoreWriter.resumed(folder, manifest, counts)
     try:
-        yield writer
-        writer.finish()
+        with closing(writer):
+            yield writer
+            writer.finish()
     except BaseException:
         with suppress(OSError, StoreError):
             # What fails after the manifest is replaced must leave its files.
