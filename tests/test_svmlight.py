@@ -330,6 +330,11 @@ def test_parameters_are_checked():
             read_svmlight(io.BytesIO(b"1 1:1"), **{name: value})
 
 
+def test_text_streams_are_refused():
+    with pytest.raises(TypeError, match="binary mode"):
+        read_svmlight(io.StringIO("1 1:1"))
+
+
 def test_single_precision():
     X, _ = read_svmlight(io.BytesIO(b"1 1:0.1 2:1e-50"), dtype=np.float32)
     np.testing.assert_array_equal(X.data, np.array([0.1, 0.0], dtype=np.float32))

@@ -56,22 +56,22 @@ class LabelMap:
 
 
 def _labels(y: Any, first_row: int) -> AnyArray:
-    labels = np.asarray(y)
+    # numpy would make strings of a list of strings and numbers.
+    labels = np.array(y, dtype=object) if isinstance(y, list | tuple) else np.asarray(y)
     if labels.ndim != 1:
         raise ValueError(f"y should be one-dimensional, a label a row. Got an array of shape {labels.shape}.")
     if labels.dtype.kind != "O":
         return labels
-    kinds = set(map(type, labels.tolist()))
-    if kinds == {str}:
-        return labels.astype(str)
-    if kinds <= {bool} or kinds <= {int} or kinds <= {float}:
-        return np.array(labels.tolist())
-    row = next(
-        row
-        for row, value in enumerate(labels.tolist())
-        if type(value) is not type(labels[0]) or value is None
+    values = [value.item() if isinstance(value, np.generic) else value for value in labels.tolist()]
+    for kind in KINDS.values():
+        if all(type(value) is kind for value in values):
+            return np.array(values, dtype=None if values else float)
+    wrong = (row for row, value in enumerate(values) if type(value) is not type(values[0]))
+    row = next(wrong, 0)
+    raise ValueError(
+        "Labels may be bools, ints, floats or strings, all of one kind: "
+        f"row {first_row + row} has {values[row]!r}, row {first_row} has {values[0]!r}."
     )
-    raise ValueError(f"y mixes kinds of labels, or misses one: row {first_row + row} has {labels[row]!r}.")
 
 
 def _kind(labels: AnyArray, first_row: int) -> str:

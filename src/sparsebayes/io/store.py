@@ -25,7 +25,17 @@ from sparsebayes.io.writer import BLOCK_ROWS, StoreWriter, appending, created, l
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Rows of a store: X over memory-mapped files, labels, and sample weights if the store has them."""
+    """Rows of a store: X over memory-mapped files, labels, and sample weights if the store has them.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sparsebayes.io import BlockStore
+    >>> store = BlockStore.write(tempfile.mkdtemp() + "/some.store", [[1.0, 2.0], [3.0, 4.0]], ["a", "b"])
+    >>> block = store.block(0)
+    >>> block.X.sum(), block.y.tolist(), block.sample_weight
+    (np.float64(10.0), ['a', 'b'], None)
+    """
 
     X: Any
     y: AnyArray

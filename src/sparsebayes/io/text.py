@@ -125,6 +125,8 @@ class _Counted:
         self.file, self.suffix = file, suffix if suffix in SUFFIXES else None
         self.used, self.given = 0, 0
         self.head = file.read(8)
+        if not isinstance(self.head, bytes):
+            raise TypeError("A stream of svmlight text must give bytes: open it in binary mode.")
         self.expanded: Any = None
         self.error: type[Exception] = EOFError
         if self.suffix is not None:

@@ -75,6 +75,7 @@ class StoreWriter:
         self.rows = 0  # handed over, of which some are held
         self.generation = 0
         self._held: list[StoredRows] = []
+        self._held_rows, self._held_entries = 0, 0
         # Blocks are written while the next one is being read.
         self._thread = ThreadPoolExecutor(max_workers=1)
         self._writing: Future[None] | None = None
@@ -124,21 +125,23 @@ class StoreWriter:
             if stop > start:
                 part = rows.cut(start, stop)
                 self._held.append(part.copied() if copy else part)
-            if stop < len(rows) or sum(map(len, self._held)) == self.block_rows:
+                self._held_rows += len(part)
+                self._held_entries += part.entries
+            if stop < len(rows) or self._held_rows == self.block_rows:
                 self._flush()
             start = stop
 
     def _room(self, rows: StoredRows, start: int) -> int:
         """How many of the rows from ``start`` on the present block still takes."""
-        entries = BLOCK_ENTRIES - sum(part.entries for part in self._held)
-        by_entries = rows.fitting(start, max(entries, 0))
+        by_entries = rows.fitting(start, max(BLOCK_ENTRIES - self._held_entries, 0))
         least = 0 if self._held else 1
-        return min(len(rows) - start, self.block_rows - sum(map(len, self._held)), max(by_entries, least))
+        return min(len(rows) - start, self.block_rows - self._held_rows, max(by_entries, least))
 
     def _flush(self) -> None:
         """Have the held rows written, once the block before them is."""
         self._wait()
         self._writing, self._held = self._thread.submit(self._write_block, self._held), []
+        self._held_rows, self._held_entries = 0, 0
 
     def _wait(self) -> None:
         if self._writing is not None:
