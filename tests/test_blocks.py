@@ -9,11 +9,10 @@ import warnings
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from sparsebayes import RVMClassifier, SBELMClassifier, SBLClassifier
-from sparsebayes.design import Here, RowBlocks, Workers, WorkersLostError
+from sparsebayes.design import RowBlocks, Workers, WorkersLostError
 from sparsebayes.design import blocks as blocks_module
 from sparsebayes.io import BlockStore
 from tests.models import rows, stored

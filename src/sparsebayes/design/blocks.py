@@ -45,7 +45,7 @@ class Stored:
     number: int
 
     def load(self) -> Any:
-        return self.store.block(self.number).X
+        return self.store.matrix(self.number)
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,7 +257,9 @@ class RowBlocks:
 def rows_of(store: BlockStore, crew: Crew) -> RowBlocks:
     """The rows of a store."""
     blocks = crew.settled([Block(Stored(store, number)) for number in range(store.n_blocks)])
-    return RowBlocks(blocks, store.heights, store.shape[1], store.dtype, dense=store.dense, crew=crew)
+    return RowBlocks(
+        blocks, store.heights, store.shape[1], store.dtype, dense=store.storage == "dense", crew=crew
+    )
 
 
 class BlockDesign:
@@ -447,7 +449,7 @@ def _gram(X: Any, places: IntVector | None, h: Vector) -> Matrix:
 def _peaks(X: Any, places: IntVector | None) -> Vector:
     if not sp.issparse(X):
         return np.asarray(np.abs(_columns_of(X, places)).max(axis=0, initial=0.0))
-    peaks = np.zeros(X.shape[1])
+    peaks: Vector = np.zeros(X.shape[1])
     np.maximum.at(peaks, X.indices, np.abs(X.data))
     return peaks if places is None else np.asarray(peaks[places])
 

@@ -89,7 +89,7 @@ class Workers:
         silent_since: float | None = None
         while True:
             try:
-                wait(futures, timeout=BETWEEN_LOOKS)
+                wait(futures, timeout=BETWEEN_LOOKS)  # type: ignore[no-untyped-call]
                 return list(self.client.gather(futures))
             except TimeoutError:
                 silent_since = self._looked_after(silent_since)
