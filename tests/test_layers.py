@@ -22,6 +22,7 @@ LAYERS = [
     "objective curvature",
     "map_solvers",
     "ard",
+    "checkpoint",
     "evidence posterior",
     "recipes",
     "basis",
