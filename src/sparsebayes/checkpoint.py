@@ -10,6 +10,8 @@ A folder belongs to one fit::
 
 Files are written whole or not at all, and every byte of them is checked when they are read. An iteration
 counts once its ``.step`` is there. If the newest iteration's files are damaged, the one before it is taken.
+Iterations are not synced to the disk, which would take longer than all else: a process may be killed at any
+moment, but a machine that loses its power may lose what the system has not written yet.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ import os
 import secrets
 import shutil
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -113,15 +116,14 @@ class FolderKeeper:
 
     def _newest(self, numbers: list[int]) -> int:
         """The newest iteration whose files are whole."""
-        for number in reversed(numbers[-GENERATIONS:]):
+        for number in reversed(numbers):
             try:
                 self._read(number, whole=True)
             except CheckpointError:
                 continue
             return number
         raise CheckpointError(
-            f"The checkpoint in {self._folder} is damaged, its {GENERATIONS} newest states alike: start anew "
-            "with resume=False."
+            f"The checkpoint in {self._folder} is damaged, older states too. Start anew with resume=False."
         )
 
     def _read(self, number: int, whole: bool) -> Step:
@@ -135,9 +137,9 @@ class FolderKeeper:
         number = self._next
         self._folder.mkdir(parents=True, exist_ok=True)
         if step.latest:
-            _write(self._path(number, "state"), {}, step.latest)
+            _write(self._path(number, "state"), {}, step.latest, sync=False)
         header = {"facts": _encoded(step.facts), "has_latest": bool(step.latest)}
-        _write(self._path(number, "step"), header, step.lasting)
+        _write(self._path(number, "step"), header, step.lasting, sync=False)
         if not self._keep_all:
             self._path(number - GENERATIONS, "state").unlink(missing_ok=True)
         self._next = number + 1
@@ -210,17 +212,22 @@ def _run_to_continue(manifest: Path, data: str, parameters: Facts) -> str:
 
 def digest(*parts: Any) -> str:
     """Of arrays, whatever their order in memory, and of what has a ``repr`` that says all of it."""
-    total = hashlib.sha256()
+    words: list[str] = []
+    blocks: list[AnyArray] = []
     for part in parts:
-        if not isinstance(part, np.ndarray) or part.dtype == object:
-            total.update(repr(part.tolist() if isinstance(part, np.ndarray) else part).encode())
-            continue
-        total.update(f"{part.dtype.str}{part.shape}".encode())
-        n_rows = max(BLOCK_BYTES // max(part[:1].nbytes, 1), 1)
-        for start in range(0, len(part), n_rows):
-            block = np.ascontiguousarray(part[start : start + n_rows])
-            total.update(block.reshape(-1).view(np.uint8).data)
-    return total.hexdigest()
+        if isinstance(part, np.ndarray) and part.dtype != object:
+            words.append(f"{part.dtype.str}{part.shape}")
+            n_rows = max(BLOCK_BYTES // max(part[:1].nbytes, 1), 1)
+            blocks += [part[start : start + n_rows] for start in range(0, len(part), n_rows)]
+        else:
+            words.append(repr(part.tolist() if isinstance(part, np.ndarray) else part))
+    with ThreadPoolExecutor() as pool:
+        digests = list(pool.map(_block_digest, blocks))
+    return hashlib.sha256(b"".join([*digests, repr(words).encode()])).hexdigest()
+
+
+def _block_digest(block: AnyArray) -> bytes:
+    return hashlib.sha256(np.ascontiguousarray(block).reshape(-1).view(np.uint8).data).digest()
 
 
 def packed(mask: Mask) -> AnyArray:
@@ -232,9 +239,9 @@ def unpacked(bits: AnyArray, length: int) -> Mask:
     return np.unpackbits(bits, count=length).view(np.bool_)
 
 
-def _write(path: Path, header: Facts, arrays: Arrays) -> None:
+def _write(path: Path, header: Facts, arrays: Arrays, sync: bool = True) -> None:
     with _explained(path):
-        write_checked(path, VERSION, header, arrays, KIND)
+        write_checked(path, VERSION, header, arrays, KIND, sync)
 
 
 def _read(path: Path) -> tuple[Facts, dict[str, AnyArray]]:

@@ -78,8 +78,12 @@ def write_checked(
     header: Mapping[str, Any],
     arrays: Mapping[str, AnyArray],
     kind: FileKind = MODEL_FILE,
+    sync: bool = True,
 ) -> None:
-    """Replace the file at ``path`` in one step: it is there whole, or as it was before."""
+    """Replace the file at ``path`` in one step: it is there whole, or as it was before.
+
+    Without ``sync`` that holds for whatever happens to the process, but not to the machine.
+    """
     specs: list[list[Any]] = []
     blocks: list[memoryview] = []
     for name, array in arrays.items():
@@ -94,7 +98,7 @@ def write_checked(
         raise ValueError(f"The header has {len(text)} bytes, {MAX_HEADER} are allowed: shorten `about`.")
     size = PREFIX.size + len(text) + sum(map(len, blocks)) + DIGEST_BYTES
     digest = hashlib.sha256()
-    with replaced(path) as file:
+    with replaced(path, sync) as file:
         parts: list[bytes | memoryview] = [PREFIX.pack(kind.magic, version, len(text), size), text, *blocks]
         for block in parts:
             digest.update(block)
@@ -103,20 +107,24 @@ def write_checked(
 
 
 @contextmanager
-def replaced(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """A file to write, which takes the place of ``path`` when all of it is on the disk."""
+def replaced(path: str | os.PathLike[str], sync: bool = True) -> Iterator[BinaryIO]:
+    """A file to write, which takes the place of ``path`` when all of it is on the disk, or, without
+    ``sync``, with the system.
+    """
     target = Path(os.path.realpath(path))
     temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.tmp")
     try:
         with open(temporary, "xb") as file:
             yield file
             file.flush()
-            os.fsync(file.fileno())
+            if sync:
+                os.fsync(file.fileno())
         os.replace(temporary, target)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    _sync_folder(target.parent)
+    if sync:
+        _sync_folder(target.parent)
 
 
 def _sync_folder(folder: Path) -> None:
