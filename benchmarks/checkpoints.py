@@ -1,7 +1,7 @@
 """What checkpoints cost: fits of news20.binary with and without them, taking turns.
 
-Run ``python -m benchmarks.checkpoints [--quick]`` with ``SPARSEBAYES_DATA`` set. The limit is on the share of a
-fit's seconds that are spent in the checkpoint's own code: fits alone differ by more than that on a busy machine.
+Run ``python -m benchmarks.checkpoints [--quick]`` with ``SPARSEBAYES_DATA`` set. The limit is on the share of
+a fit's seconds that is spent in the checkpoint's own code: fits alone differ by more on a busy machine.
 """
 
 from __future__ import annotations
