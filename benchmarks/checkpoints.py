@@ -24,7 +24,7 @@ from sparsebayes.estimators import _kept
 
 DATA = "news20.binary"
 SOLVERS = ("dqn", "auto")
-REPEATS = 3
+REPEATS = 2
 QUICK_ITERATIONS = 3
 
 

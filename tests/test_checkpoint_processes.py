@@ -48,7 +48,7 @@ FITS = {
     "dqn": "SBLClassifier('dqn', max_iter=15), wide()",
     "path": "SBLClassifier(select='cv'), wide()",
     "kernels": "RVMClassifier(), dense(250, 3)",
-    "processes": "SBELMClassifier(100, random_state=0, solver='newton', max_iter=30, n_jobs=2), dense(400, 3)",
+    "processes": "SBELMClassifier(100, random_state=0, solver='newton', n_jobs=2), dense(400, 3)",
 }
 ROOT = Path(__file__).parents[1]
 
