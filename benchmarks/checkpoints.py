@@ -1,8 +1,8 @@
 """What checkpoints cost: fits of news20.binary with and without them, taking turns.
 
 Run ``python -m benchmarks.checkpoints [--quick]`` with ``SPARSEBAYES_DATA`` set. The limit is on the share of
-a fit's seconds that is spent in the checkpoint's own code: fits alone differ by more on a busy machine, in the
-processor's time too, which is reported beside it.
+a fit's seconds that is spent in the checkpoint's own code: fits alone differ by more on a busy machine, in
+the processor's time too, which is reported beside it.
 """
 
 from __future__ import annotations
