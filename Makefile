@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test lint types format docs bench bench-full bench-rivals clean
+.PHONY: help demo test lint types format docs bench bench-full bench-rivals soak clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -38,6 +38,7 @@ bench-full: $(VENV)/.dev  ## the benchmarks at full size, with the rivals; write
 	$(BIN)/python -m benchmarks.growth
 	$(BIN)/python -m benchmarks.kernels
 	$(BIN)/python -m benchmarks.cells
+	$(BIN)/python -m benchmarks.checkpoints
 	$(MAKE) bench-rivals
 
 # A part that misses a limit does not keep the others from running.
@@ -45,6 +46,9 @@ bench-rivals: $(VENV)/.rivals  ## our solvers against rivals, hours from nothing
 	@status=0; for part in wide figure timing small_kernels large_kernels rvm_packages; do \
 	  $(BIN)/python -m benchmarks.rivals.$$part || status=1; \
 	done; exit $$status
+
+soak: $(VENV)/.dev  ## faults in numbers: 50 fits killed at random moments; writes benchmarks/results
+	$(BIN)/python -m benchmarks.soak_checkpoints
 
 clean:  ## remove what the other targets made
 	rm -rf $(VENV) docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -22,6 +22,7 @@ LAYERS = [
     "objective curvature",
     "map_solvers",
     "ard",
+    "checkpoint",
     "evidence posterior",
     "recipes",
     "basis",
@@ -31,6 +32,8 @@ LAYERS = [
     "export",
     "estimators",
     "display onnx_converters",
+    "cli",
+    "__main__",
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names.split()}
 

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from sparsebayes.checkpoint import CheckpointError
 from sparsebayes.export import export_c, export_onnx
 from sparsebayes.frozen import FrozenModel
 from sparsebayes.io import ModelFileError
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "CheckpointError",
     "FrozenModel",
     "ModelFileError",
     "Progress",

@@ -397,8 +397,8 @@ def itself(X: Any) -> Any:
 
 def _entries(X: Any) -> Vector:
     if not sp.issparse(X):
-        return np.count_nonzero(X, axis=0).astype(np.float64)
-    return np.bincount(X.indices, minlength=X.shape[1]).astype(np.float64)
+        return np.asarray(np.count_nonzero(X, axis=0), dtype=np.float64)
+    return np.asarray(np.bincount(X.indices, minlength=X.shape[1]), dtype=np.float64)
 
 
 def _columns_of(X: Any, places: IntVector | None) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from contextlib import nullcontext
 from numbers import Integral, Real
@@ -21,6 +22,7 @@ from threadpoolctl import threadpool_limits
 from sparsebayes import _checks, multiclass
 from sparsebayes.basis import Basis
 from sparsebayes.design import Here, HoldLimit, RowBlocks, Workers, automatic_count, rows_of, rows_on
+from sparsebayes.estimators._kept import Kept, arrays_of, whole_or_not_at_all
 from sparsebayes.estimators._problem import Progress, Solution, Start
 from sparsebayes.estimators._selection import fit_selected
 from sparsebayes.frozen import FrozenModel
@@ -53,6 +55,8 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
         "proba": [StrOptions({"mode", "moderated"})],
         "class_weight": [StrOptions({"balanced"}), dict, None],
         "warm_start": ["boolean"],
+        "checkpoint": [str, os.PathLike, None],
+        "resume": ["boolean"],
         "callbacks": ["array-like", None],
         "random_state": ["random_state"],
         "n_jobs": [Integral, None],
@@ -86,6 +90,10 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
         self : object
             The fitted classifier.
         """
+        with whole_or_not_at_all(self):
+            return self._fit(X, y, sample_weight, self.checkpoint, self.resume, client)
+
+    def _fit(self, X, y, sample_weight, checkpoint, resume, client=None):
         if client is not None or isinstance(X, BlockStore | RowBlocks):
             X, y, sample_weight = self._in_blocks(X, y, sample_weight, client)
         else:
@@ -113,11 +121,13 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
         starts = self._starts(classes, X.shape[1], len(problems))
         if sp.issparse(X) and (len(problems) > 1 or self._basis_name != "features"):
             X = X.tocsr()
+        data = [X, classes, codes, weight, used, *([] if starts[0] is None else arrays_of(self))]
+        kept = Kept.of(self, checkpoint, resume, data, stop_at=self._stop_at)
         if starts[0] is None:
-            bases = self._bases(X, codes, weight, used, problems)
+            bases = self._bases(X, codes, weight, used, problems, kept)
         else:
             bases = [self._basis] * len(problems)
-        solutions = self._fit_problems(X, weight, classes, problems, bases, starts)
+        solutions = self._fit_problems(X, weight, classes, problems, bases, starts, kept)
         self.classes_ = classes
         self._scheme = self.multi_class
         self._fixed_last = self._fixed_parameters()
@@ -127,7 +137,7 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
         self._warn(solutions)
         return self
 
-    def _bases(self, X, codes, weight, numbers, problems) -> list[Basis]:
+    def _bases(self, X, codes, weight, numbers, problems, kept) -> list[Basis]:
         """The basis of each problem, over the rows of X, which the user knows by ``numbers``."""
         raise NotImplementedError
 
@@ -222,7 +232,7 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
             hold_limit=self._hold_limit,
         )
 
-    def _fit_problems(self, X, weight, classes, problems, bases, starts):
+    def _fit_problems(self, X, weight, classes, problems, bases, starts, kept):
         """All binary problems: the pairs in parallel, or one problem with threads over blocks."""
         n_jobs = effective_n_jobs(self.n_jobs)
         n_threads = None if self.n_jobs is None and n_jobs == 1 else n_jobs
@@ -239,6 +249,7 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
                 start,
                 n_threads if len(problems) == 1 else 1,
                 self._watcher(number, classes, problem, basis),
+                kept.keeper(f"problem-{number}"),
             )
 
         # Callbacks are the caller's objects: they must be called in the caller's process.
@@ -325,7 +336,7 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
             warnings.warn(
                 f"{type(self).__name__}{which}: {complaints[0].status}. {complaints[0].complaint}",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
 
     @property

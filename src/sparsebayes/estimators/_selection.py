@@ -12,6 +12,7 @@ from sklearn.model_selection import StratifiedKFold
 from sparsebayes import link
 from sparsebayes._typing import IntVector, Vector
 from sparsebayes.basis import Basis, margins
+from sparsebayes.checkpoint import NO_KEEPER, Keeper
 from sparsebayes.design import ColumnScale
 from sparsebayes.estimators._problem import PathModel, Solution, Start, fit_problem
 from sparsebayes.evidence import State
@@ -58,21 +59,28 @@ def fit_selected(
     start: Start | None,
     n_threads: int | None,
     callback: Callable[[State, ColumnScale], bool],
+    keeper: Keeper = NO_KEEPER,
 ) -> Solution:
     """:func:`fit_problem`, at the size that cross-validation prefers and calibrated by what it held out."""
     search = settings.select != "evidence" and settings.max_features is None and not settings.stop_at_max_iter
     if not search or not recipe(settings.solver, settings.basis).follows_path:
-        return fit_problem(X, basis, labels, weight, settings, start, n_threads, callback)
-    curve = cross_validated(X, basis, labels, weight, settings, n_threads)
+        return fit_problem(X, basis, labels, weight, settings, start, n_threads, callback, keeper)
+    curve = cross_validated(X, basis, labels, weight, settings, n_threads, keeper)
     size = curve.chosen(weight, settings.select == "cv-1se")
     settings = replace(settings, max_features=size, prior_variance=curve.prior_variance)
     # Not from where an earlier fit ended: the folds were not.
-    solution = fit_problem(X, basis, labels, weight, settings, None, n_threads, callback)
+    solution = fit_problem(X, basis, labels, weight, settings, None, n_threads, callback, keeper)
     return calibrated(solution, curve)
 
 
 def cross_validated(
-    X: Any, basis: Basis, labels: Vector, weight: Vector | None, settings: Settings, n_threads: int | None
+    X: Any,
+    basis: Basis,
+    labels: Vector,
+    weight: Vector | None,
+    settings: Settings,
+    n_threads: int | None,
+    keeper: Keeper = NO_KEEPER,
 ) -> Curve:
     """The path on the training rows of each fold, judged on its other rows."""
     n_folds = int(min(N_FOLDS, labels.sum(), (1.0 - labels).sum()))
@@ -83,7 +91,7 @@ def cross_validated(
     settings = replace(settings, stop_at_max_iter=True)  # the last point: no time is spent on choosing one
     sizes: IntVector | None = None
     held_out: list[Vector] = []
-    for train, test in StratifiedKFold(n_folds).split(labels, labels):
+    for fold, (train, test) in enumerate(StratifiedKFold(n_folds).split(labels, labels)):
         solution = fit_problem(
             X[train],
             basis,
@@ -93,6 +101,7 @@ def cross_validated(
             None,
             n_threads,
             lambda state, scale: False,
+            keeper.under(f"fold-{fold}"),
         )
         path = solution.path
         # One number, which half of the time goes into; and slopes are for models of the same scale.

@@ -18,6 +18,7 @@ from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import _check_sample_weight
 
 from sparsebayes.estimators._base import SparseBayesClassifier
+from sparsebayes.estimators._kept import Kept, whole_or_not_at_all
 from sparsebayes.estimators.linear import SBLClassifier
 from sparsebayes.estimators.path import recorded_fit, replays
 from sparsebayes.estimators.rvm import RVMClassifier
@@ -69,6 +70,13 @@ class EarlyStoppingCV(SparseBayesClassifier):
         self : object
             The fitted classifier.
         """
+        with whole_or_not_at_all(self):
+            folder = self._search(X, y, sample_weight)
+            checkpoint = None if folder is None else folder / "fit"
+            return self._fit(X, y, sample_weight, checkpoint, resume=checkpoint is not None)
+
+    def _search(self, X, y, sample_weight):
+        """Find the iteration; returns the folder of this search's checkpoint."""
         rows, labels = self._validated(X, y)
         weight = None
         if sample_weight is not None:
@@ -83,15 +91,18 @@ class EarlyStoppingCV(SparseBayesClassifier):
             raise ValueError(f"cv={self.cv!r} gives no fold.")
         if self.n_jobs not in (None, 1):
             plain.set_params(n_jobs=1)  # the folds share the cores
+        folder = Kept.of(self, self.checkpoint, self.resume, [rows, labels, weight]).folder
         folds = Parallel(n_jobs=self.n_jobs, verbose=self.verbose)(
-            delayed(_scores_along_path)(plain, rows, labels, weight, train, test, scorer)
-            for train, test in splits
+            delayed(_scores_along_path)(
+                plain, rows, labels, weight, train, test, scorer, folder and folder / f"fold-{number}"
+            )
+            for number, (train, test) in enumerate(splits)
         )
         self.cv_results_ = _results(folds)
         self.best_index_ = _chosen(self.cv_results_, len(folds), self.rule)
         self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
         self.best_iteration_ = self.best_index_ + 1
-        return super().fit(X, y, sample_weight)
+        return folder
 
     def _starts(self, classes, n_features, n_problems):
         return [None] * n_problems  # the chosen iteration is counted from a fresh start
@@ -101,8 +112,9 @@ class EarlyStoppingCV(SparseBayesClassifier):
         return self.best_iteration_
 
 
-def _scores_along_path(plain, X, y, weight, train, test, scorer):
+def _scores_along_path(plain, X, y, weight, train, test, scorer, checkpoint):
     """For each outer iteration of one fit: score on the test rows, functions kept, seconds so far."""
+    plain = clone(plain).set_params(checkpoint=checkpoint, resume=checkpoint is not None)
     X_train, y_train = _safe_split(plain, X, y, train)
     if isinstance(plain.class_weight, dict):  # a fold may lack a class
         present = set(np.unique(y_train).tolist())
