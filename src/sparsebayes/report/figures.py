@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -28,6 +28,8 @@ BAR_HEIGHT = 21
 LONGEST_LABEL = 24
 # From this many on, sizes are on a logarithmic axis.
 WIDE_RANGE = 60
+# From this ratio of the largest to the least on, losses and the like are too.
+WIDE_SPAN = 10.0
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -61,17 +63,18 @@ def bars(
         ax.xaxis.set_major_locator(_few_ticks(5))
         if sides is not None:
             first, second = (visible(side, 18) for side in sides)
-            ax.set_xlabel(f"← {first}      {second} →")
+            ax.set_xlabel(f"← {first}\u2003\u2003{second} →")  # wide spaces: SVG joins others
 
     return drawn(name, draw, BAR_HEIGHT * len(values) + 58)
 
 
-def history(name: str, courses: Sequence[Course], column: str, label: str, *, log: bool) -> str | None:
+def history(name: str, courses: Sequence[Course], column: str, label: str, *, may_log: bool) -> str | None:
     """A column of the history against iterations, a line a binary problem; None where it has no number."""
     lines = [(course, course.history) for course in courses if course.history]
-    known = [np.isfinite(_positive(table[column], log)).any() for _, table in lines]
-    if not any(known):
+    known = np.concatenate([np.empty(0), *(table[column] for _, table in lines)])
+    if not np.isfinite(known).any():
         return None
+    log = may_log and _spans_decades(known[known > 0.0])
 
     def draw(ax: Any) -> None:
         many = len(lines) > 1
@@ -86,7 +89,7 @@ def history(name: str, courses: Sequence[Course], column: str, label: str, *, lo
                 near = int(np.argmin(np.abs(table["n_active"][:last] - table["n_active"][last])))
                 _mark(ax, table["iteration"][near], values[last], small=many)
         if log:
-            _log_axis(ax, "y")
+            _log_axis(ax)
         else:
             ax.yaxis.set_major_locator(_few_ticks(5, integer=column == "n_active"))
         ax.xaxis.set_major_locator(_few_ticks(5, integer=True))
@@ -100,11 +103,12 @@ def curve_by_size(
     name: str,
     curves: Sequence[tuple[Vector, Vector, int | None]],
     labels: tuple[str, str, str],
-    band: Vector | None = None,
+    values_are: Literal["shares", "losses", "differences", "numbers"],
 ) -> str:
     """Values against the number of functions kept; a curve is sizes, values and which point was taken.
 
-    ``labels``: of the title, of the sizes, and of the point taken.
+    ``labels``: of the title, of the sizes, and of the point taken. Models of no function at all are left out:
+    they are so much worse that nothing else would be seen.
     """
     title, size_label, taken_label = labels
 
@@ -114,24 +118,35 @@ def curve_by_size(
         log = largest >= WIDE_RANGE
         alpha, lw = (max(0.9 / np.sqrt(len(curves)), 0.15), 1.2) if many else (1.0, 1.8)
         for sizes, values, taken in curves:
-            x = _positive(sizes, log)
+            x = _positive(sizes, True)
             style = {} if many or len(x) > 60 else {"marker": "o", "ms": 3.0}
             ax.plot(x, values, color=FIRST, alpha=alpha, lw=lw, **style)
-            if band is not None:
-                ax.fill_between(x, values - band, values + band, color=FIRST, alpha=0.15, lw=0)
             if taken is not None:
                 _mark(ax, x[taken], values[taken], small=many, label=taken_label)
         if log:
             ax.set_xscale("log")
-            _plain_log_ticks(ax)
+            _log_ticks(ax.xaxis, ax.get_xlim())
         else:
             ax.xaxis.set_major_locator(_few_ticks(6, integer=True))
-        ax.yaxis.set_major_locator(_few_ticks(5))
+        _value_axis(ax, curves, values_are)
         ax.set_xlabel(size_label)
         ax.set_title(title)
         _legend_below(ax)
 
     return drawn(name, draw, 265)
+
+
+def _value_axis(ax: Any, curves: Sequence[tuple[Vector, Vector, int | None]], values_are: str) -> None:
+    known = np.concatenate([values[sizes > 0.0] for sizes, values, _ in curves])
+    if values_are == "losses" and _spans_decades(known):
+        _log_axis(ax)
+        return
+    if values_are == "differences" and len(known):  # the few that are far off would flatten the others
+        far = float(np.quantile(np.abs(known), 0.8)) or 1.0
+        ax.set_ylim((-0.05 * far, far) if known.max() > 0.0 else (-far, 0.05 * far))
+    if values_are == "shares":
+        ax.yaxis.set_major_formatter(lambda value, _: f"{100.0 * value:g}%")
+    ax.yaxis.set_major_locator(_few_ticks(5))
 
 
 def roc(name: str, curves: Sequence[Roc], labels: Sequence[str]) -> str:
@@ -140,11 +155,12 @@ def roc(name: str, curves: Sequence[Roc], labels: Sequence[str]) -> str:
     def draw(ax: Any) -> None:
         ax.plot([0, 1], [0, 1], ls=(0, (2, 3)), color=MUTED, lw=1.2)
         worst = min(range(len(curves)), key=lambda k: curves[k].auc)
+        several = len(curves) > 1 and curves[worst].auc < 1.0
         for k, curve in enumerate(curves):
             if k != worst:
                 ax.plot(*_steps(curve), color=FIRST, alpha=0.5, lw=1.2)
-        colour = SECOND if len(curves) > 1 else FIRST
-        note = f"{visible(labels[worst], 20)}, the worst" if len(curves) > 1 else None
+        note = f"{visible(labels[worst], 20)}, the least AUC" if several else None
+        colour = SECOND if several else FIRST
         ax.plot(*_steps(curves[worst]), color=colour, lw=2.2, label=note)
         ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
         ax.set_xlabel("false positive rate")
@@ -178,7 +194,9 @@ def calibration(name: str, found: Calibration, said: str, happened: str) -> str:
         ax.bar(centres, 0.25 * found.counts / most, width=0.085, color=MUTED, alpha=0.25, lw=0)
         ax.plot([0, 1], [0, 1], ls=(0, (2, 3)), color=MUTED, lw=1.2)
         errors = np.abs(np.array([share - low, high - share]))
-        ax.errorbar(found.said[used], share, errors, color=FIRST, fmt="o-", ms=4.5, lw=1.6, elinewidth=1.1)
+        ax.errorbar(found.said[used], share, errors, color=FIRST, fmt="none", elinewidth=1.2, alpha=0.7)
+        sizes = 12.0 + 90.0 * np.sqrt(found.counts[used] / most)
+        ax.scatter(found.said[used], share, sizes, color=FIRST, edgecolors=SURFACE, linewidths=0.8, zorder=3)
         ax.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03), aspect="equal")
         ax.set_xlabel(said)
         ax.set_ylabel(happened)
@@ -243,7 +261,7 @@ def accuracy_by_size(name: str, rows: Sequence[tuple[str, int, float, tuple[floa
         ax.set_xscale("log")
         low, high = ax.get_xlim()
         ax.set_xlim(low / 2.0, high * 2.0)
-        _plain_log_ticks(ax)
+        _log_ticks(ax.xaxis, ax.get_xlim())
         ax.yaxis.set_major_locator(_few_ticks(5))
         ax.yaxis.set_major_formatter(lambda value, _: f"{value:g}%")
         ax.set_xlabel("numbers to store")
@@ -284,14 +302,15 @@ def _few_ticks(n: int, *, integer: bool = False) -> Any:
     return MaxNLocator(n, integer=integer, min_n_ticks=1 if integer else 2)
 
 
-def _log_axis(ax: Any, which: str) -> None:
-    from matplotlib.ticker import LogLocator, NullFormatter
+def _spans_decades(values: Vector) -> bool:
+    """Whether a logarithmic axis is worth its trouble."""
+    known = values[np.isfinite(values)]
+    return bool(len(known) and known.min() > 0.0 and known.max() > WIDE_SPAN * known.min())
 
-    axis = getattr(ax, f"{which}axis")
-    getattr(ax, f"set_{which}scale")("log")
-    axis.set_major_locator(LogLocator(numticks=6))
-    axis.set_major_formatter(lambda value, _: power_of_ten(value))
-    axis.set_minor_formatter(NullFormatter())
+
+def _log_axis(ax: Any) -> None:
+    ax.set_yscale("log")
+    _log_ticks(ax.yaxis, ax.get_ylim())
 
 
 def power_of_ten(value: float) -> str:
@@ -300,13 +319,12 @@ def power_of_ten(value: float) -> str:
     return "10" + str(exponent).translate(SUPERSCRIPTS)
 
 
-def _plain_log_ticks(ax: Any) -> None:
+def _log_ticks(axis: Any, limits: tuple[float, float]) -> None:
     """1, 2, 5, 10 ... where decades are few; else powers of ten."""
     from matplotlib.ticker import LogLocator, NullFormatter
 
-    low, high = ax.get_xlim()
-    few = high < 300.0 * low
-    ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if few else (1.0,), numticks=8))
-    plain = few or high < 1e6
-    ax.xaxis.set_major_formatter(lambda v, _: f"{v:g}" if plain and v < 1e5 else power_of_ten(v))
-    ax.xaxis.set_minor_formatter(NullFormatter())
+    low, high = limits
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < 300.0 * low else (1.0,), numticks=7))
+    plain = low > 1e-4 and high < 1e6
+    axis.set_major_formatter(lambda v, _: f"{v:g}" if plain else power_of_ten(v))
+    axis.set_minor_formatter(NullFormatter())

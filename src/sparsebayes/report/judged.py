@@ -10,7 +10,7 @@ from sparsebayes.report.described import Described
 from sparsebayes.report.evaluation import Accuracy, Evaluation
 from sparsebayes.report.page import Cell, Html, Tinted, figure, paragraph, section, side_by_side, table
 from sparsebayes.report.rivals import Rival
-from sparsebayes.report.text import count, number, percent, whole
+from sparsebayes.report.text import count, fixed, percent, whole
 
 MAX_CONFUSION = 15
 MAX_CONFUSED = 20
@@ -24,10 +24,14 @@ def interval(accuracy: Accuracy) -> str:
 
 def judged_section(described: Described, found: Evaluation) -> Html:
     accuracy = found.accuracy
+    counts = found.confusion.sum(axis=1)
+    most = int(np.argmax(counts))
     text = (
         f"Of {count(accuracy.n, 'row')} given to this report, {whole(accuracy.correct)} are classified "
-        f"correctly: {percent(accuracy.share)}, with a 95% interval from {interval(accuracy)}. "
-        f"The log loss is {number(found.log_loss)}"
+        f"correctly: {percent(accuracy.share)}, with a 95% interval from {interval(accuracy)}. Always saying "
+        f"{described.classes[most]}, the most frequent class among them, would be right for "
+        f"{percent(counts[most] / accuracy.n)}. "
+        f"The log loss is {fixed(found.log_loss)}"
         f"{_auc_words(described, found)}. Whether the model was fitted to "
         "some of these rows, the report cannot know."
     )
@@ -43,8 +47,8 @@ def _auc_words(described: Described, found: Evaluation) -> str:
     if not np.isfinite(found.auc):
         return ""
     if len(described.classes) == 2:
-        return f", the area under the ROC curve (AUC) {number(found.auc)}"
-    return f", the area under the ROC curve (AUC) {number(found.auc)} on average over classes"
+        return f", the area under the ROC curve (AUC) {fixed(found.auc)}"
+    return f", the area under the ROC curve (AUC) {fixed(found.auc)} on average over classes"
 
 
 def _curves(described: Described, found: Evaluation) -> list[Html]:
@@ -60,7 +64,7 @@ def _curves(described: Described, found: Evaluation) -> list[Html]:
             if len(classes) == 2
             else "Each class against the others, one curve a class."
         )
-        pictures.append(figure(svg, f"ROC curve, AUC {number(found.auc)}", against))
+        pictures.append(figure(svg, f"ROC curve, AUC {fixed(found.auc)}", against))
     calibration = found.calibration
     if len(classes) == 2:
         said, happened = f"probability of {classes[1]}", f"share of {classes[1]}"
@@ -68,7 +72,7 @@ def _curves(described: Described, found: Evaluation) -> list[Html]:
         said, happened = "probability of the predicted class", "share that is right"
     svg = figures.calibration("calibration", calibration, said, happened)
     caption = (
-        f"Expected calibration error {number(calibration.error, 3)}, over {len(calibration.counts)} bins of "
+        f"Expected calibration error {fixed(calibration.error)}, over {len(calibration.counts)} bins of "
         "equal width; grey: rows in each bin; lines: 95% intervals."
     )
     pictures.append(figure(svg, f"Calibration curve, {caption}", caption))
@@ -86,7 +90,7 @@ def _confusion(described: Described, found: Evaluation) -> Html:
             [
                 label,
                 *(
-                    Tinted(whole(int(n)), (n / total) * (1.0 if j == code else -1.0))
+                    Tinted(whole(int(n)), n / total if j == code else -np.sqrt(n / total))
                     for j, n in enumerate(confusion[code].tolist())
                 ),
             ]
@@ -120,7 +124,7 @@ def _class_table(described: Described, found: Evaluation) -> Html:
                 whole(int(total)),
                 percent(hits / total if total else None),
                 percent(hits / said if said else None),
-                number(found.roc(code).auc),
+                fixed(found.roc(code).auc),
             ]
         )
     header = ["class", "rows", "recall", "precision", "AUC"]
@@ -142,8 +146,8 @@ def rivals_section(described: Described, found: Evaluation, rivals: list[Rival],
             rival.name,
             percent(rival.evaluation.accuracy.share),
             interval(rival.evaluation.accuracy),
-            number(rival.evaluation.log_loss),
-            number(rival.evaluation.auc),
+            fixed(rival.evaluation.log_loss),
+            fixed(rival.evaluation.auc),
             rival.size,
             whole(rival.n_stored),
         ]

@@ -23,7 +23,7 @@ from sparsebayes.report.page import (
     side_by_side,
     table,
 )
-from sparsebayes.report.text import count, number, signed, visible
+from sparsebayes.report.text import count, fixed, number, signed, visible
 
 MAX_BARS = 30
 MAX_BARS_OF_MANY = 12
@@ -152,8 +152,9 @@ def _class_table(described: Described) -> Html:
     order = described.order()[:MAX_BARS]
     names = described.function_names()
     largest = float(np.abs(effects).max()) or 1.0
+    decimals = max(1 - int(np.floor(np.log10(largest))), 0)
     rows: list[list[Cell]] = [
-        [names[j], *(Tinted(signed(v, 2) if v else "", v / largest) for v in effects[j].tolist())]
+        [names[j], *(Tinted(fixed(v, decimals) if v else "", v / largest) for v in effects[j].tolist())]
         for j in order
     ]
     which = f"The {len(order)} of {described.n_functions}" if len(order) < described.n_functions else "The"

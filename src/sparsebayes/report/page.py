@@ -54,8 +54,12 @@ def side_by_side(parts: Sequence[Html]) -> Html:
     return Html(f'<div class="side-by-side">\n{joined(parts)}\n</div>')
 
 
-def facts(entries: Sequence[tuple[str, Text]]) -> Html:
-    rows = (f"<div><dt>{html(name)}</dt><dd>{html(value)}</dd></div>" for name, value in entries)
+def facts(entries: Sequence[tuple[str, str, str]]) -> Html:
+    """Names, values, and what may be added to a value in small letters."""
+    rows = []
+    for name, value, note in entries:
+        small = f"<small>{html(note)}</small>" if note else ""
+        rows.append(f"<div><dt>{html(name)}</dt><dd>{html(value)}{small}</dd></div>")
     return Html('<dl class="facts">\n' + "\n".join(rows) + "\n</dl>")
 
 
@@ -99,9 +103,9 @@ def _cell(cell: Cell, k: int, words: int) -> str:
         colour = "first" if cell.strength > 0.0 else "second"
         # Not the full colour: the number is to be read on it.
         alpha = min(abs(cell.strength), 1.0) * 0.55
-        return (
-            f'<td class="n" style="background:rgb(var(--{colour}-rgb) / {alpha:.2f})">{html(cell.text)}</td>'
-        )
+        tint = f' style="background:rgb(var(--{colour}-rgb) / {alpha:.2f})"' if alpha >= 0.005 else ""
+        zero = " zero" if cell.strength == 0.0 else ""
+        return f'<td class="n{zero}"{tint}>{html(cell.text)}</td>'
     return f"<td{_numeric(k, words)}>{html(cell)}</td>"
 
 

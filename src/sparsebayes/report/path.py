@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -41,9 +42,10 @@ def _held_out_pictures(judged: JudgedPath | None, size_label: str) -> tuple[list
         return [], []
     pictures = []
     for name, word in (("accuracy", "Accuracy"), ("log_loss", "Log loss")):
+        kind: Literal["shares", "losses"] = "shares" if name == "accuracy" else "losses"
         title, values = f"{word}, held-out rows", getattr(judged, name)
         curve = (judged.sizes, values, judged.taken)
-        svg = figures.curve_by_size(f"path-{name}", [curve], (title, size_label, "this model"))
+        svg = figures.curve_by_size(f"path-{name}", [curve], (title, size_label, "this model"), kind)
         pictures.append(figure(svg, f"{title} against size; this model: {number(values[judged.taken])}"))
     return pictures, [
         "The models on the path of the fit were judged on the held-out rows, which did not choose among them."
@@ -58,8 +60,9 @@ def _fold_pictures(described: Described, size_label: str) -> tuple[list[Html], l
         title = f"Cross-validated {visible(training.scoring, 20).replace('_', ' ')}"
         order = np.argsort(scores["n_relevant"], kind="stable")
         taken = None if training.cv_taken is None else int(np.flatnonzero(order == training.cv_taken)[0])
+        kind: Literal["shares", "numbers"] = "shares" if "accuracy" in training.scoring else "numbers"
         curve = (scores["n_relevant"][order], scores["score"][order], taken)
-        svg = figures.curve_by_size("cv", [curve], (title, size_label, "chosen"))
+        svg = figures.curve_by_size("cv", [curve], (title, size_label, "chosen"), kind)
         pictures.append(figure(svg, f"{title} against size"))
         said.append(
             "Cross-validation on the training rows chose the outer iteration at which the fit was stopped."
@@ -67,11 +70,12 @@ def _fold_pictures(described: Described, size_label: str) -> tuple[list[Html], l
     with_folds = [course for course in training.courses if course.folds]
     if with_folds:
         for name, title in (("accuracy", "Accuracy in folds"), ("log_loss", "Log loss in folds")):
+            measured: Literal["shares", "losses"] = "shares" if name == "accuracy" else "losses"
             curves = [
                 (course.folds["n_relevant"], course.folds[name], _taken_in_folds(described, course))
                 for course in with_folds
             ]
-            svg = figures.curve_by_size(f"folds-{name}", curves, (title, size_label, "chosen"))
+            svg = figures.curve_by_size(f"folds-{name}", curves, (title, size_label, "chosen"), measured)
             pictures.append(figure(svg, f"{title} against size"))
         said.append("Cross-validation on the training rows chose the size of the model.")
     return pictures, said
@@ -100,10 +104,10 @@ def _criterion_picture(described: Described, size_label: str) -> tuple[list[Html
         curves.append((course.path["n_relevant"], values, course.taken))
     if not curves:
         return [], []
-    over = " over its best" if len(courses) > 1 else ""
-    svg = figures.curve_by_size(
-        "criterion", curves, (title + over, size_label, "this model" if len(courses) == 1 else "taken")
-    )
+    over = "" if len(courses) == 1 else " over its least" if by_loss else " less its best"
+    labels = (title + over, size_label, "this model" if len(courses) == 1 else "taken")
+    kind: Literal["differences", "losses", "numbers"] = "losses" if by_loss else "numbers"
+    svg = figures.curve_by_size("criterion", curves, labels, "differences" if len(courses) > 1 else kind)
     chosen = courses[0].chosen_by in ("leave-one-out loss", "evidence")
     what = "leave-one-out loss on the training rows" if by_loss else "evidence of the training rows"
     how = "the model was chosen by" if chosen else "along it, the page shows"

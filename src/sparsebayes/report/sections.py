@@ -24,13 +24,13 @@ from sparsebayes.report.page import (
     side_by_side,
     table,
 )
-from sparsebayes.report.text import number, percent, visible, whole
+from sparsebayes.report.text import fixed, number, percent, visible, whole
 
 MAX_QUANTISE_ROWS = 2000
 MAX_CLASSES = 60
 HISTORY = [
     ("n_active", "Active weights", False),
-    ("objective", "Objective", False),
+    ("objective", "Objective", True),
     ("gradient_norm", "Norm of the gradient", True),
 ]
 
@@ -77,15 +77,14 @@ def lead(described: Described, found: Evaluation | None, sizes: Sequence[CSize])
         parts.append(paragraph(structure))
     candidates = "" if described.n_candidates is None else f" of {whole(described.n_candidates)}"
     kept = described.function.capitalize() + "s kept"
-    entries: list[tuple[str, Text]] = [(kept, f"{whole(described.n_functions)}{candidates}")]
+    entries = [(kept, f"{whole(described.n_functions)}{candidates}", "")]
     if found is not None:
-        entries.append(("Accuracy, held out", percent(found.accuracy.share)))
-        entries.append(("95% interval", interval(found.accuracy)))
-        entries.append(("Log loss", number(found.log_loss, 3)))
+        entries.append(("Accuracy, held out", percent(found.accuracy.share), interval(found.accuracy)))
+        entries.append(("Log loss, held out", fixed(found.log_loss), ""))
     if described.training.n_rows is not None:
-        entries.append(("Training rows", whole(described.training.n_rows)))
+        entries.append(("Training rows", whole(described.training.n_rows), ""))
     smallest = [size for size in sizes if size.name == "float" and size.n_bytes is not None]
-    entries += [("Constants in C (float)", f"{whole(size.n_bytes or 0)} bytes") for size in smallest]
+    entries += [("As C", f"{whole(size.n_bytes or 0)} bytes", "constants, as float") for size in smallest]
     parts.append(facts(entries))
     return parts
 
@@ -96,8 +95,8 @@ def training_section(described: Described) -> Html | None:
     if training.status:
         parts.append(paragraph(_status_words(training.status)))
     pictures = [
-        (figures.history(f"history-{column}", training.courses, column, title, log=log), title)
-        for column, title, log in HISTORY
+        (figures.history(f"history-{column}", training.courses, column, title, may_log=may_log), title)
+        for column, title, may_log in HISTORY
     ]
     known = [figure(svg, f"{title} by iteration") for svg, title in pictures if svg is not None]
     if known:
@@ -121,8 +120,10 @@ def _status_words(status: Sequence[str]) -> str:
     """The statuses, each once, with how many problems ended so."""
     found = {text: status.count(text) for text in status}
     if len(status) == 1:
-        return f"{visible(status[0], 200)}."
-    return " ".join(f"{visible(text, 200)} ({n} of {len(status)} problems)." for text, n in found.items())
+        return f"Solver {visible(status[0], 200)}."
+    return " ".join(
+        f"Solver {visible(text, 200)} ({n} of {len(status)} problems)." for text, n in found.items()
+    )
 
 
 def _history_note(described: Described) -> str:
@@ -149,10 +150,8 @@ def _class_rows(described: Described, class_rows: list[int]) -> Html:
 
 
 def _agreement(size: CSize) -> list[str]:
-    if size.n_bytes is None:
-        return ["–", "–"]
     if size.same_labels is None:
-        return ["exact", ""]
+        return ["–", "–"]
     return [percent(size.same_labels, 2), number(size.largest_difference, 2)]
 
 
@@ -173,7 +172,7 @@ def c_section(sizes: Sequence[CSize]) -> Html:
     ]
     header = ["tables in", "bytes"]
     if quantised:
-        header += ["same labels", "largest difference of a probability"]
+        header += ["same labels", "largest change of a probability"]
     parts: list[Text] = [paragraph(text), table("Size as C", header, rows)]
     if not quantised:
         parts.append(

@@ -56,6 +56,13 @@ def number(value: float | None, digits: int = 4) -> str:
     return text.replace("-", "−")
 
 
+def fixed(value: float | None, decimals: int = 4) -> str:
+    """So many decimals, for numbers that are compared with each other."""
+    if value is None or not math.isfinite(value):
+        return "–"
+    return f"{value:.{decimals}f}".replace("-", "−")
+
+
 def signed(value: float | None, digits: int = 3) -> str:
     text = number(value, digits)
     return text if text[0] in "−–0" else f"+{text}"
