@@ -63,7 +63,8 @@ def bars(
         ax.xaxis.set_major_locator(_few_ticks(5))
         if sides is not None:
             first, second = (visible(side, 18) for side in sides)
-            ax.set_xlabel(f"← {first}\u2003\u2003{second} →")  # wide spaces: SVG joins others
+            label = f"← {first}\u2003\u2003{second} →"  # wide spaces: SVG joins others
+            ax.figure.supxlabel(label, fontsize="medium", color=MUTED)
 
     return drawn(name, draw, BAR_HEIGHT * len(values) + 58)
 
@@ -114,8 +115,8 @@ def curve_by_size(
 
     def draw(ax: Any) -> None:
         many = len(curves) > 1
-        largest = max(float(np.nanmax(sizes)) for sizes, _, _ in curves)
-        log = largest >= WIDE_RANGE
+        known = np.concatenate([sizes[sizes > 0.0] for sizes, _, _ in curves])
+        log = bool(known.max(initial=0.0) >= WIDE_RANGE) and _spans_decades(known)
         alpha, lw = (max(0.9 / np.sqrt(len(curves)), 0.15), 1.2) if many else (1.0, 1.8)
         for sizes, values, taken in curves:
             x = _positive(sizes, True)

@@ -152,7 +152,7 @@ def _class_table(described: Described) -> Html:
     order = described.order()[:MAX_BARS]
     names = described.function_names()
     largest = float(np.abs(effects).max()) or 1.0
-    decimals = max(1 - int(np.floor(np.log10(largest))), 0)
+    decimals = max(2 - int(np.floor(np.log10(largest))), 0)
     rows: list[list[Cell]] = [
         [names[j], *(Tinted(fixed(v, decimals) if v else "", v / largest) for v in effects[j].tolist())]
         for j in order

@@ -86,7 +86,8 @@ def table(
     head = "".join(f'<th scope="col"{_numeric(k, words)}>{html(name)}</th>' for k, name in enumerate(header))
     body = "\n".join(_row(row, words) for row in rows)
     return Html(
-        f'<div class="scroll" tabindex="0"><table{attribute}>\n<caption>{html(caption)}</caption>\n'
+        f'<div class="scroll" tabindex="0"><table{attribute}>\n'
+        f"<caption><span>{html(caption)}</span></caption>\n"
         f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table></div>"
     )
 

@@ -134,9 +134,6 @@ def _history_note(described: Described) -> str:
         notes.append(f"Each line is one of {described.model.n_problems} binary problems{which}.")
     if any(course.taken is not None for course in courses):
         notes.append("Orange: the model that was taken from the path, solved to the end.")
-    seconds = described.training.seconds
-    if seconds is not None:
-        notes.append(f"The iterations took {number(seconds, 2)} s.")
     return " ".join(notes)
 
 

@@ -60,7 +60,8 @@ def fixed(value: float | None, decimals: int = 4) -> str:
     """So many decimals, for numbers that are compared with each other."""
     if value is None or not math.isfinite(value):
         return "–"
-    return f"{value:.{decimals}f}".replace("-", "−")
+    text = f"{value:.{decimals}f}"
+    return text.lstrip("-") if float(text) == 0.0 else text.replace("-", "−")
 
 
 def signed(value: float | None, digits: int = 3) -> str:

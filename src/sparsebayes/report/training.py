@@ -25,7 +25,6 @@ class Course:
     folds: dict[str, Vector]
     taken: int | None  # the point of the path that is the model
     chosen_by: str | None
-    seconds: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +62,6 @@ class Training:
             cv_taken=_index(folds.get("taken"), _length(columns)),
         )
 
-    @property
-    def seconds(self) -> float | None:
-        """Of all binary problems, where all are known."""
-        known = [course.seconds for course in self.courses if course.seconds is not None]
-        return sum(known) if known and len(known) == len(self.status) else None
-
 
 def _courses(value: Any, n_problems: int) -> list[Course]:
     courses = []
@@ -87,7 +80,6 @@ def _courses(value: Any, n_problems: int) -> list[Course]:
                 _columns(_mapping(entry.get("folds")), "n_relevant", "log_loss", "accuracy"),
                 _index(path.get("taken"), _length(path_columns)),
                 _text(path.get("chosen_by")),
-                _number(history.get("seconds")),
             )
         )
     return courses
