@@ -10,7 +10,7 @@ from sparsebayes.report.described import Described
 from sparsebayes.report.evaluation import Accuracy, Evaluation
 from sparsebayes.report.page import Cell, Html, Tinted, figure, paragraph, section, side_by_side, table
 from sparsebayes.report.rivals import Rival
-from sparsebayes.report.text import count, fixed, percent, whole
+from sparsebayes.report.text import count, fixed, percent, visible, whole
 
 MAX_CONFUSION = 15
 MAX_CONFUSED = 20
@@ -67,7 +67,8 @@ def _curves(described: Described, found: Evaluation) -> list[Html]:
         pictures.append(figure(svg, f"ROC curve, AUC {fixed(found.auc)}", against))
     calibration = found.calibration
     if len(classes) == 2:
-        said, happened = f"probability of {classes[1]}", f"share of {classes[1]}"
+        short = visible(classes[1], 18)
+        said, happened = f"probability of {short}", f"share of {short}"
     else:
         said, happened = "probability of the predicted class", "share that is right"
     svg = figures.calibration("calibration", calibration, said, happened)
