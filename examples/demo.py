@@ -1,7 +1,7 @@
 """Fits the three classifiers on the data sets that ship with scikit-learn, beside their rivals.
 
-Five-fold cross-validation behind a StandardScaler; seconds are for one fit. At the end, a report of one model as a
-web page. Run by ``make demo``.
+Five-fold cross-validation behind a StandardScaler; seconds are for one fit. At the end, a report of one model
+as a web page. Run by ``make demo``.
 """
 
 from __future__ import annotations
