@@ -64,7 +64,10 @@ def bars(
         if sides is not None:
             first, second = (visible(side, 18) for side in sides)
             label = f"← {first}\u2003\u2003{second} →"  # wide spaces: SVG joins others
-            ax.figure.supxlabel(label, fontsize="medium", color=MUTED)
+            if len(label) <= LONGEST_LABEL + 4:
+                ax.set_xlabel(label)
+            else:  # the axes are too narrow for it
+                ax.figure.supxlabel(label, fontsize="medium", color=MUTED)
 
     return drawn(name, draw, BAR_HEIGHT * len(values) + 58)
 

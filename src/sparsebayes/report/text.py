@@ -66,7 +66,7 @@ def fixed(value: float | None, decimals: int = 4) -> str:
 
 def signed(value: float | None, digits: int = 3) -> str:
     text = number(value, digits)
-    return text if text[0] in "−–0" else f"+{text}"
+    return f"+{text}" if value is not None and value > 0.0 else text
 
 
 def percent(share: float | None, decimals: int = 1) -> str:
