@@ -366,7 +366,7 @@ def test_is_not_loaded_unasked():
 
 
 def test_edges(folder, browser):  # noqa: F811
-    """No function at all; rows of one class alone; one row; two features; a title and a date."""
+    """No function at all; rows of one class alone; two features; a title and a date; very many classes."""
     model, (X, y) = fitted("linear").freeze(), held_out(2)
     make_report(without_functions(model, [0.3]), folder / "empty.html", X, y)
     one = y == y[0]
@@ -375,7 +375,20 @@ def test_edges(folder, browser):  # noqa: F811
     assert browser.run("return document.title") == "A <title>"
     assert "2020-02-03" in browser.run("return document.querySelector('footer').textContent")
     assert browser.run("return document.getElementById('judged').textContent").count("AUC") == 0
-    make_report(model, folder / "row.html", X[:1], y[:1])
+    many = FrozenModel(
+        classes=np.arange(40),
+        n_features=8,
+        basis=IdentityBasis(8),
+        weights=np.linspace(-1.0, 1.0, 320),
+        columns=np.tile(np.arange(8), 40),
+        starts=np.arange(0, 321, 8),
+        intercepts=np.zeros(40),
+        scheme="ovr",
+    )
+    path = make_report(many, folder / "many.html", X, np.arange(len(X)) % 40)
+    assert browser.open(path, width=375) == ([path.resolve().as_uri()], [])
+    assert browser.run(PROBLEMS) == []
+    assert len(browser.run(TABLE, "The most frequent confusions")) == 21
     plane = ESTIMATORS["kernel"]().fit(X[:60, :2], y[:60])
     browser.open(make_report(plane, folder / "plane.html", sp.csr_matrix(X[:, :2]), y))
     assert "ecision regions" in browser.run("return document.getElementById('kept').innerHTML")

@@ -57,6 +57,11 @@ class Described:
         return len(self.model.basis.numbers)
 
     @property
+    def mean_size(self) -> float:
+        """Weights of a binary problem."""
+        return len(self.model.weights) / self.model.n_problems
+
+    @property
     def n_candidates(self) -> int | None:
         """Features, training rows or nodes that there were to choose from, where that is known."""
         basis = self.model.basis

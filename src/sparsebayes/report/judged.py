@@ -8,7 +8,17 @@ from sparsebayes._typing import IntVector
 from sparsebayes.report import figures
 from sparsebayes.report.described import Described
 from sparsebayes.report.evaluation import Accuracy, Evaluation
-from sparsebayes.report.page import Cell, Html, Tinted, figure, paragraph, section, side_by_side, table
+from sparsebayes.report.page import (
+    Cell,
+    Html,
+    Tinted,
+    details,
+    figure,
+    paragraph,
+    section,
+    side_by_side,
+    table,
+)
 from sparsebayes.report.rivals import Rival
 from sparsebayes.report.text import count, fixed, percent, visible, whole
 
@@ -38,7 +48,9 @@ def judged_section(described: Described, found: Evaluation) -> Html:
     parts = [paragraph(text), _confusion(described, found)]
     n_classes = len(described.classes)
     if n_classes > 2 and n_classes <= MAX_CLASSES:
-        parts.append(_class_table(described, found))
+        by_class = _class_table(described, found)
+        long = n_classes > MAX_CONFUSION
+        parts.append(details(f"The {n_classes} classes one by one", [by_class]) if long else by_class)
     parts.append(side_by_side(_curves(described, found)))
     return section("judged", "On held-out rows", parts)
 

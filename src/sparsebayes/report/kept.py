@@ -62,21 +62,22 @@ def kept_section(described: Described, X: Any, truth: IntVector | None) -> Html:
 
 
 def _introduction(described: Described) -> str:
-    model, thing = described.model, described.function
-    known = "" if model.weights_std is None else " The thin lines are two posterior standard deviations."
-    if model.weights_std is None:
-        known = " Posterior deviations are not known: the model was taken from a path, or made without them."
+    model = described.model
     if isinstance(model.basis, IdentityBasis):
         what = (
-            "The bars are weights times the spread of their features: what one standard deviation more adds "
-            "to the log odds."
+            "Weights are shown times the spread of their features (standard deviation; of sparse rows, root "
+            "mean square): what one spread more adds to the log odds."
             if described.spread is not None
-            else "The bars are weights in the units of the features, whose spread is not known."
+            else "Weights are shown in the units of the features, whose spread is not known."
         )
     else:
         values = "the kernel at the vector" if isinstance(model.basis, KernelBasis) else "the node's output"
-        what = f"The bars are the weights of {thing}s: what {values} is multiplied by in the log odds."
-    return what + (known if model.n_problems <= MAX_CHARTS else "")
+        what = f"A weight is what {values} is multiplied by in the log odds."
+    if model.n_problems > MAX_CHARTS:
+        return what
+    if model.weights_std is None:
+        return f"{what} Posterior deviations are not known: the model was taken from a path, or made without."
+    return f"{what} Thin lines are two posterior standard deviations to either side."
 
 
 def _sides(described: Described, k: int) -> tuple[str, str]:
@@ -141,10 +142,24 @@ def _by_class(described: Described) -> list[Html]:
     parts = []
     if len(described.classes) <= MAX_CLASSES:
         parts.append(_class_table(described))
+    else:
+        parts.append(_reach_chart(described))
     if described.model.n_problems <= MAX_PROBLEMS_LISTED:
         n = described.model.n_problems
         parts.append(details(f"The {count(n, 'binary problem')} one by one", [_problem_table(described)]))
     return parts
+
+
+def _reach_chart(described: Described) -> Html:
+    """Where classes are too many for a table."""
+    names, order = described.function_names(), described.order()[:MAX_BARS]
+    reach = np.abs(described.effects_on_classes()).max(axis=1)
+    svg = figures.bars("reach", [names[j] for j in order], reach[order], None, None)
+    caption = (
+        f"How far each {described.function} speaks for or against a class: the mean of its weights in the "
+        f"class's binary problems, of the class where that is largest."
+    )
+    return figure(svg, f"Bar chart: {names[order[0]]} speaks loudest", caption)
 
 
 def _class_table(described: Described) -> Html:

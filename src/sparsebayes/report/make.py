@@ -156,16 +156,16 @@ def _judged_path(model: Any, described: Described, held_out: Rows | None) -> Jud
     limits = limits[limits >= max(int(each["n_relevant"][-1]) for each in paths)]
     if len(limits) > MAX_PATH_POINTS:
         limits = np.unique(np.geomspace(max(limits[0], 1), limits[-1], MAX_PATH_POINTS).round().astype(int))
-    found = {described.n_functions: judged(described.model)}
+    found = {described.mean_size: judged(described.model)}
     for limit in limits.tolist():
         point = model.at(limit).freeze()
-        found.setdefault(len(point.basis.numbers), judged(point))
+        found.setdefault(len(point.weights) / point.n_problems, judged(point))
     order = sorted(found)
     return JudgedPath(
-        np.array(order, dtype=np.float64),
+        np.array(order),
         np.array([found[size].accuracy.share for size in order]),
         np.array([found[size].log_loss for size in order]),
-        order.index(described.n_functions),
+        order.index(described.mean_size),
     )
 
 

@@ -17,7 +17,7 @@ from sparsebayes.report.training import Course
 
 @dataclass(frozen=True, slots=True)
 class JudgedPath:
-    """Models of rising size on held-out rows."""
+    """Models of rising size, the mean of their binary problems, on held-out rows."""
 
     sizes: Vector
     accuracy: Vector
@@ -27,6 +27,8 @@ class JudgedPath:
 
 def path_section(described: Described, judged: JudgedPath | None) -> Html | None:
     size_label = f"{described.function}s kept"
+    if described.model.n_problems > 1:
+        size_label += " in a binary problem"
     pictures, said = _held_out_pictures(judged, size_label)
     folds, folds_words = _fold_pictures(described, size_label)
     criterion, criterion_words = _criterion_picture(described, size_label)

@@ -84,14 +84,15 @@ def _support_vectors(X_train: Any, codes: IntVector, X: Any, truth: IntVector, n
     search = _search(part, SVC(), grid, "accuracy", n_folds)
     search.fit(part, codes[rows])
     found, best = search.best_estimator_, search.best_params_
-    n_vectors = int(found[-1].n_support_.sum())
+    vectors = found[-1].support_vectors_
+    n_entries = vectors.nnz if sp.issparse(vectors) else vectors.size
     on = "" if len(rows) == len(codes) else f", on {count(len(rows), 'row')} drawn from the training rows"
     return Rival(
         "Support vector machine (RBF)",
         f"C = {best['svc__C']:g} and gamma = {best['svc__gamma']:.3g} of {len(COSTS) * len(WIDTHS)} pairs by "
         f"accuracy in {n_folds}-fold cross-validation, on standardised features{on}",
-        n_vectors * part.shape[1] + found[-1].dual_coef_.size + found[-1].intercept_.size,
-        count(n_vectors, "support vector"),
+        int(n_entries) + int(np.prod(found[-1].dual_coef_.shape)) + found[-1].intercept_.size,
+        count(vectors.shape[0], "support vector"),
         evaluate(found, X, truth, found.classes_),
     )
 

@@ -45,7 +45,7 @@ def whole(n: int) -> str:
 def number(value: float | None, digits: int = 4) -> str:
     """So many significant digits, a true minus, no exponent where it is not needed; a dash for none."""
     if value is None or not math.isfinite(value):
-        return "–"
+        return _not_finite(value)
     if value == 0.0:
         return "0"
     exponent = math.floor(math.log10(abs(value)))
@@ -56,10 +56,16 @@ def number(value: float | None, digits: int = 4) -> str:
     return text.replace("-", "−")
 
 
+def _not_finite(value: float | None) -> str:
+    if value is None or math.isnan(value):
+        return "–"
+    return "∞" if value > 0.0 else "−∞"
+
+
 def fixed(value: float | None, decimals: int = 4) -> str:
     """So many decimals, for numbers that are compared with each other."""
     if value is None or not math.isfinite(value):
-        return "–"
+        return _not_finite(value)
     text = f"{value:.{decimals}f}"
     return text.lstrip("-") if float(text) == 0.0 else text.replace("-", "−")
 
