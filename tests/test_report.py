@@ -451,6 +451,12 @@ class TestAbout:
             assert found["chosen_by"] == "leave-one-out loss"
             assert len(found["criterion"]) == len(found["n_relevant"])
 
+    def test_of_a_model_taken_from_the_path(self):
+        found = fitted("linear").at(2).freeze().about["training"][0]["path"]
+        assert found["n_relevant"][found["taken"]] == 2
+        assert found["chosen_by"] == "size"
+        assert "criterion" in found
+
     def test_of_folds(self):
         X, y = rows(120, 0)
         chosen = SBLClassifier(select="cv").fit(X, y)

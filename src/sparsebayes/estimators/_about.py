@@ -31,6 +31,7 @@ class Course:
     follows_path: bool
     has_intercept: bool
     folds: FoldScores | None
+    taken_by_size: bool = False  # by the user, after the fit
 
     def thinned(self, n_points: int) -> dict[str, Any]:
         """Columns of at most so many entries each."""
@@ -47,12 +48,11 @@ class Course:
         sizes = np.array([point["n_active"] - int(self.has_intercept) for point in points])
         taken = int(np.argmin(np.abs(sizes - self.n_relevant)))
         chosen_by = _chosen_by(points)
-        name: Literal["criterion", "evidence"] = (
-            "criterion" if chosen_by == "leave-one-out loss" else "evidence"
-        )
+        by_loss = chosen_by == "leave-one-out loss"
+        name: Literal["criterion", "evidence"] = "criterion" if by_loss else "evidence"
         shown = evenly(len(points), n_points, taken)
         return {
-            "chosen_by": chosen_by,
+            "chosen_by": "size" if self.taken_by_size else chosen_by,
             "taken": int(np.searchsorted(shown, taken)),
             "n_relevant": sizes[shown].tolist(),
             name: [rounded(points[k][name]) for k in shown],

@@ -286,6 +286,7 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
         self._units = stacked([s.posterior.unit for s in solutions]).data if of_features else None
         self._folds = [solution.folds for solution in solutions]
         self._follows_path = bool(solutions[0].path)
+        self._taken_by_size = False
         self._has_intercept = self.fit_intercept
         self._posteriors = [s.posterior for s in solutions] if self.proba == "moderated" else None
         self.intercept_ = np.array([solution.intercept for solution in solutions], dtype=dtype)
@@ -338,7 +339,8 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
         -------
         model : FrozenModel
             What this classifier predicts through: the kept features, vectors or nodes alone, with their
-            weights; with ``proba="moderated"``, also the posterior. Its predictions are the same bits.
+            weights; with ``proba="moderated"``, also the posterior. Its predictions are the same bits. What a
+            report needs to know of the fit is in its ``about``.
         """
         check_is_fitted(self)
         if self._bound_to_training is not None:
@@ -363,7 +365,14 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
             **self._about_selection(),
         }
         courses = [
-            _about.Course(history, int(n_relevant), self._follows_path, self._has_intercept, folds)
+            _about.Course(
+                history,
+                int(n_relevant),
+                self._follows_path,
+                self._has_intercept,
+                folds,
+                taken_by_size=self._taken_by_size,
+            )
             for history, n_relevant, folds in zip(self.history_, self.n_relevant_, self._folds, strict=True)
         ]
         left = _about.MAX_BYTES - len(json.dumps(found))

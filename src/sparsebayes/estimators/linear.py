@@ -256,6 +256,7 @@ class SBLClassifier(SparseBayesClassifier):
         taken.n_relevant_ = np.array([path["n_relevant"][k] for path, k in points])
         taken.status_ = [f"taken from the path of a fit that ended so: {status}" for status in self.status_]
         taken._sparse_std = taken._units = taken._posteriors = None
+        taken._taken_by_size = True
         return taken
 
     def _fit_problems(self, X, weight, classes, problems, bases, starts):

@@ -115,5 +115,7 @@ def _criterion_picture(described: Described, size_label: str) -> tuple[list[Html
     how = "the model was chosen by" if chosen else "along it, the page shows"
     said = f"The fit followed a path of models of falling size; {how} the {what}."
     if len(courses) > 1:
-        said += f" Each line is one of {len(courses)} binary problems, a dot the size it took."
+        n_problems = described.model.n_problems
+        some = "" if len(courses) == n_problems else f", {len(courses)} of them shown"
+        said += f" Each line is one of {n_problems} binary problems{some}; a dot is the size it took."
     return [figure(svg, f"{title} against size")], [said]

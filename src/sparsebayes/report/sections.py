@@ -133,7 +133,7 @@ def _history_note(described: Described) -> str:
         which = "" if len(courses) == described.model.n_problems else f", {len(courses)} of them shown"
         notes.append(f"Each line is one of {described.model.n_problems} binary problems{which}.")
     if any(course.taken is not None for course in courses):
-        notes.append("Orange: the model that was taken from the path, solved to the end.")
+        notes.append("Orange: the model that the fit settled on.")
     return " ".join(notes)
 
 
