@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
 
-demo: $(VENV)/.base  ## fit the estimators on data that ships with scikit-learn and print a table
+demo: $(VENV)/.report  ## fit the estimators on data that ships with scikit-learn, print a table, write a report
 	$(BIN)/python examples/demo.py
 
 test: $(VENV)/.test  ## the whole test suite (SPARSEBAYES_DATA names the folder of the paper's data sets)

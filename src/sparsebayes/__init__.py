@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         sbl_path,
     )
     from sparsebayes.onnx_converters import register_onnx_converters
+    from sparsebayes.report import make_report
 
 __version__ = "0.1.0"
 
@@ -38,6 +39,7 @@ __all__ = [
     "export_c",
     "export_onnx",
     "load_model",
+    "make_report",
     "register_onnx_converters",
     "save_model",
     "sbl_path",
@@ -52,6 +54,10 @@ def __getattr__(name: str) -> Any:
         from sparsebayes import onnx_converters
 
         return onnx_converters.register_onnx_converters
+    if name == "make_report":
+        from sparsebayes import report
+
+        return report.make_report
     from sparsebayes import estimators
 
     return getattr(estimators, name)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import warnings
 from contextlib import nullcontext
+from dataclasses import replace
+from inspect import signature
 from numbers import Integral, Real
 from typing import ClassVar
 
@@ -19,9 +22,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
-from sparsebayes import _checks, multiclass
+from sparsebayes import __version__, _checks, multiclass
 from sparsebayes.basis import Basis
 from sparsebayes.design import Here, HoldLimit, RowBlocks, Workers, automatic_count, rows_of, rows_on
+from sparsebayes.estimators import _about
 from sparsebayes.estimators._kept import Kept, arrays_of, whole_or_not_at_all
 from sparsebayes.estimators._problem import Progress, Solution, Start
 from sparsebayes.estimators._selection import fit_selected
@@ -132,6 +136,7 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
         self._scheme = self.multi_class
         self._fixed_last = self._fixed_parameters()
         self._training_shape = everything.shape
+        self._class_rows = np.bincount(codes)
         self._basis_sizes = [len(basis.numbers) for basis in bases]
         self._keep(solutions, X.dtype)
         self._warn(solutions)
@@ -321,6 +326,13 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
         self.sparse_coef_ = stacked([solution.coef.astype(dtype) for solution in solutions])
         self._sparse_alpha = stacked([solution.alpha for solution in solutions])
         self._sparse_std = stacked([solution.posterior.std.astype(dtype) for solution in solutions])
+        # Units of features, where each has one of its own; those of other functions say nothing.
+        of_features = self._basis_name == "features"
+        self._units = stacked([s.posterior.unit for s in solutions]).data if of_features else None
+        self._folds = [solution.folds for solution in solutions]
+        self._follows_path = bool(solutions[0].path)
+        self._taken_by_size = False
+        self._has_intercept = self.fit_intercept
         self._posteriors = [s.posterior for s in solutions] if self.proba == "moderated" else None
         self.intercept_ = np.array([solution.intercept for solution in solutions], dtype=dtype)
         self.intercept_alpha_ = np.array([solution.intercept_alpha for solution in solutions])
@@ -372,14 +384,58 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
         -------
         model : FrozenModel
             What this classifier predicts through: the kept features, vectors or nodes alone, with their
-            weights; with ``proba="moderated"``, also the posterior. Its predictions are the same bits.
+            weights; with ``proba="moderated"``, also the posterior. Its predictions are the same bits. What a
+            report needs to know of the fit is in its ``about``.
         """
         check_is_fitted(self)
         if self._bound_to_training is not None:
             raise ValueError(self._bound_to_training)
         model = self._predictor()
+        model = replace(model, about={**model.about, **self._about_fit(model)})
         model.check()
         return model
+
+    def _about_fit(self, model: FrozenModel) -> dict:
+        """How the model was fitted, for reports: a few kilobytes at most (``_about.MAX_BYTES``)."""
+        defaults = {name: p.default for name, p in signature(type(self)).parameters.items()}
+        listed = {
+            "class_rows": _about.listed(self._class_rows),
+            "spread": _about.listed(self._function_spreads(model)),
+        }
+        found = {
+            "version": __version__,
+            "parameters": _about.changed(self.get_params(deep=False), defaults),
+            "rows": int(self._class_rows.sum()),
+            **{name: values for name, values in listed.items() if values is not None},
+            **self._about_selection(),
+        }
+        courses = [
+            _about.Course(
+                history,
+                int(n_relevant),
+                self._follows_path,
+                self._has_intercept,
+                folds,
+                taken_by_size=self._taken_by_size,
+            )
+            for history, n_relevant, folds in zip(self.history_, self.n_relevant_, self._folds, strict=True)
+        ]
+        left = _about.MAX_BYTES - len(json.dumps(found))
+        return {**found, "training": _about.training(courses, left)}
+
+    def _about_selection(self) -> dict:
+        """What a search over folds found."""
+        return {}
+
+    def _function_spreads(self, model: FrozenModel):
+        """The size of each kept feature in training (its root mean square, about the mean where it is dense);
+        None where the fit did not take it.
+        """
+        if self._units is None or not len(self._units) or np.ptp(self._units) == 0.0:
+            return None
+        with np.errstate(divide="ignore"):
+            total = np.bincount(model.columns, 1.0 / self._units, len(model.basis.numbers))
+        return total / np.bincount(model.columns, minlength=len(model.basis.numbers))
 
     @property
     def _bound_to_training(self) -> str | None:

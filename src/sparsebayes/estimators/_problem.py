@@ -39,6 +39,15 @@ class PathModel(Start):
 
 
 @dataclass(frozen=True, slots=True)
+class FoldScores:
+    """Models of some sizes, largest first, on the samples that their folds held out."""
+
+    n_relevant: IntVector
+    log_loss: Vector
+    accuracy: Vector
+
+
+@dataclass(frozen=True, slots=True)
 class Solution(Start):
     """What a binary problem came to; ``complaint`` is what the user is to be warned of."""
 
@@ -49,6 +58,7 @@ class Solution(Start):
     status: str
     complaint: str | None
     path: list[PathModel]
+    folds: FoldScores | None = None
 
 
 class Progress:

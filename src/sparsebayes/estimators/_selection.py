@@ -10,11 +10,11 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
 from sparsebayes import link
-from sparsebayes._typing import IntVector, Vector
+from sparsebayes._typing import IntVector, Mask, Vector
 from sparsebayes.basis import Basis, margins
 from sparsebayes.checkpoint import NO_KEEPER, Keeper
-from sparsebayes.design import ColumnScale
-from sparsebayes.estimators._problem import PathModel, Solution, Start, fit_problem
+from sparsebayes.design import ColumnScale, row_shares
+from sparsebayes.estimators._problem import FoldScores, PathModel, Solution, Start, fit_problem
 from sparsebayes.evidence import State
 from sparsebayes.evidence.calibration import calibration_slope
 from sparsebayes.evidence.selection import standard_error, weighted_sum
@@ -30,6 +30,7 @@ class Curve:
     sizes: IntVector
     slopes: Vector
     losses: list[Vector]  # a loss a sample, after calibration
+    correct: list[Mask]  # whether a sample is on the right side
     prior_variance: float | None  # of the margins of all of them
 
     def chosen(self, weight: Vector | None, within_error: bool) -> int:
@@ -44,6 +45,12 @@ class Curve:
             if total - totals[best] <= standard_error(each - self.losses[best], weight)
         ]
         return int(min(near))
+
+    def scores(self, weight: Vector | None) -> FoldScores:
+        """Means over the samples."""
+        shares = row_shares(len(self.losses[0]), weight)
+        losses = np.array([shares @ each for each in self.losses])
+        return FoldScores(self.sizes, losses, np.array([shares @ each for each in self.correct]))
 
     def slope_at(self, size: int) -> float:
         """Of the nearest size."""
@@ -70,7 +77,7 @@ def fit_selected(
     settings = replace(settings, max_features=size, prior_variance=curve.prior_variance)
     # Not from where an earlier fit ended: the folds were not.
     solution = fit_problem(X, basis, labels, weight, settings, None, n_threads, callback, keeper)
-    return calibrated(solution, curve)
+    return replace(calibrated(solution, curve), folds=curve.scores(weight))
 
 
 def cross_validated(
@@ -119,7 +126,8 @@ def cross_validated(
     losses = [
         link.loss_and_residual(slope * each, sign)[0] for slope, each in zip(slopes, held_out, strict=True)
     ]
-    return Curve(sizes, slopes, losses, settings.prior_variance)
+    correct = [(each > 0.0) == (sign > 0.0) for each in held_out]
+    return Curve(sizes, slopes, losses, correct, settings.prior_variance)
 
 
 def calibrated(solution: Solution, curve: Curve) -> Solution:

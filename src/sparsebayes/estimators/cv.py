@@ -17,6 +17,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import _check_sample_weight
 
+from sparsebayes.estimators import _about
 from sparsebayes.estimators._base import SparseBayesClassifier
 from sparsebayes.estimators._kept import Kept, whole_or_not_at_all
 from sparsebayes.estimators.linear import SBLClassifier
@@ -103,6 +104,21 @@ class EarlyStoppingCV(SparseBayesClassifier):
         self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
         self.best_iteration_ = self.best_index_ + 1
         return folder
+
+    def _about_selection(self):
+        results = self.cv_results_
+        shown = _about.evenly(len(results["mean_test_score"]), _about.MAX_POINTS, self.best_index_)
+        names = {
+            "iteration": "param_max_iter",
+            "n_relevant": "mean_n_relevant",
+            "score": "mean_test_score",
+            "score_std": "std_test_score",
+        }
+        folds: dict = {name: [_about.rounded(results[key][k]) for k in shown] for name, key in names.items()}
+        scoring = self.scoring if isinstance(self.scoring, str | None) else "a function of the user's"
+        taken = int(np.searchsorted(shown, self.best_index_))
+        folds |= {"scoring": scoring or "accuracy", "taken": taken}
+        return {"cross_validation": folds}
 
     def _starts(self, classes, n_features, n_problems):
         return [None] * n_problems  # the chosen iteration is counted from a fresh start

@@ -265,7 +265,8 @@ class SBLClassifier(SparseBayesClassifier):
         taken.intercept_alpha_ = np.array([alpha[k] for alpha, k in alphas])
         taken.n_relevant_ = np.array([path["n_relevant"][k] for path, k in points])
         taken.status_ = [f"taken from the path of a fit that ended so: {status}" for status in self.status_]
-        taken._sparse_std = taken._posteriors = None
+        taken._sparse_std = taken._units = taken._posteriors = None
+        taken._taken_by_size = True
         return taken
 
     def _fit_problems(self, X, weight, classes, problems, bases, starts, kept):
