@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from sparsebayes._typing import AnyArray, IntVector
+from sparsebayes.estimators._kept import OF_NO_EFFECT
 from sparsebayes.estimators._problem import FoldScores
 from sparsebayes.evidence import Record
 
@@ -119,8 +120,8 @@ def listed(values: AnyArray | None) -> list[Any] | None:
 
 
 def changed(parameters: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters that are not at their defaults, as far as they are plain values."""
-    plain = {name: _plain(value) for name, value in parameters.items()}
+    """Parameters that the model depends on and that are not at their defaults, as far as they are plain values."""
+    plain = {name: _plain(value) for name, value in parameters.items() if name not in OF_NO_EFFECT}
     return {name: value for name, value in plain.items() if value is not None and value != defaults.get(name)}
 
 
