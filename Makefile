@@ -30,11 +30,13 @@ docs: $(VENV)/.docs  ## the documentation, in docs/_build/html
 
 bench: $(VENV)/.dev  ## the benchmarks at quick settings: the gate of continuous integration
 	$(BIN)/python -m benchmarks.passes --quick
+	$(BIN)/python -m benchmarks.reading --quick
 	$(BIN)/python -m benchmarks.growth --quick
 	$(BIN)/python -m benchmarks.kernels --quick
 
 bench-full: $(VENV)/.dev  ## the benchmarks at full size, with the rivals; writes benchmarks/results
 	$(BIN)/python -m benchmarks.passes
+	$(BIN)/python -m benchmarks.reading
 	$(BIN)/python -m benchmarks.growth
 	$(BIN)/python -m benchmarks.kernels
 	$(BIN)/python -m benchmarks.cells

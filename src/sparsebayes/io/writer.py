@@ -150,6 +150,7 @@ class StoreWriter:
 
     def _write_block(self, parts: list[StoredRows]) -> None:
         block = joined(parts)
+        parts.clear()  # else they are in memory twice
         arrays: dict[str, tuple[AnyArray, str]] = {"data": (block.data, self.dtype or "<f8")}
         if block.indices is not None and block.indptr is not None:
             self.counts.add_entries(block.indices.astype(np.int32, copy=False))
