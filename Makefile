@@ -12,7 +12,7 @@ demo: $(VENV)/.report  ## fit the estimators on data that ships with scikit-lear
 	$(BIN)/python examples/demo.py
 
 test: $(VENV)/.test  ## the whole test suite (SPARSEBAYES_DATA names the folder of the paper's data sets)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto
 
 lint: $(VENV)/.dev  ## style
 	$(BIN)/ruff check .

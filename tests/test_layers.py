@@ -57,6 +57,8 @@ def test_imports_point_upward():
     for path in files:
         layer = path.relative_to(ROOT).parts[0].removesuffix(".py")
         for imported in imports(path):
+            if layer == "cli" and imported in sparsebayes.__all__:
+                continue  # the command line lives on public names
             if imported != layer:
                 assert RANK[imported] < RANK[layer], f"{path.relative_to(ROOT)} imports {imported}"
 

@@ -39,7 +39,7 @@ def tell_strongest(model: FrozenModel, most: int) -> None:
         return
     many, scaled = len(model.classes) > 2, rows[0]["effect"] is not None
     columns = [
-        "weight of",
+        "of",
         *(["in"] if many else []),
         "weight",
         "± std",

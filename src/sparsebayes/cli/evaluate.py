@@ -72,6 +72,6 @@ def _tell(found: dict[str, Any]) -> None:
     say("")
     say_table(
         "confusion: a row a true label, a column a predicted one",
-        ["", *found["classes"]],
+        ["label", *found["classes"]],
         [[label, *counts] for label, counts in zip(found["classes"], found["confusion"], strict=True)],
     )

@@ -99,6 +99,7 @@ def _cross_validated(parameters: dict[str, Any], table: Any, folds: int, visible
     from sklearn.metrics import accuracy_score, log_loss
     from sklearn.model_selection import StratifiedKFold
 
+    X = table.X.to_csr() if hasattr(table.X, "to_csr") else table.X  # of a store
     seed = parameters["random_state"] or 0
     splits = list(
         StratifiedKFold(folds, shuffle=True, random_state=seed).split(np.zeros(len(table.y)), table.y)
@@ -108,10 +109,10 @@ def _cross_validated(parameters: dict[str, Any], table: Any, folds: int, visible
         for train, test in splits:
             estimator = made({**parameters, "checkpoint": None, "resume": False})
             weight = None if table.sample_weight is None else table.sample_weight[train]
-            estimator.fit(table.X[train], table.y[train], weight)
+            estimator.fit(X[train], table.y[train], weight)
             held_out = None if table.sample_weight is None else table.sample_weight[test]
-            y, p = table.y[test], estimator.predict_proba(table.X[test])
-            accuracies.append(accuracy_score(y, estimator.predict(table.X[test]), sample_weight=held_out))
+            y, p = table.y[test], estimator.predict_proba(X[test])
+            accuracies.append(accuracy_score(y, estimator.predict(X[test]), sample_weight=held_out))
             losses.append(log_loss(y, p, labels=estimator.classes_, sample_weight=held_out))
             done()
     return {

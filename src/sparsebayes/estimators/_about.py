@@ -120,7 +120,7 @@ def listed(values: AnyArray | None) -> list[Any] | None:
 
 
 def changed(parameters: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters that the model depends on and that are not at their defaults, as far as they are plain values."""
+    """Parameters that matter and are not at their defaults, as far as they are plain values."""
     plain = {name: _plain(value) for name, value in parameters.items() if name not in OF_NO_EFFECT}
     return {name: value for name, value in plain.items() if value is not None and value != defaults.get(name)}
 

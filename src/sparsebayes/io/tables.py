@@ -383,4 +383,6 @@ def _read_npz(source: Any, labelled: bool) -> Table:
 
 def _read_store(source: Any, labelled: bool) -> Table:
     store = BlockStore.open(source)
-    return Table(store, store.y if labelled else None, store.sample_weight, store.feature_names)
+    y = store.y
+    y = _whole(y) if y.dtype.kind == "f" else y  # as those of text are
+    return Table(store, y if labelled else None, store.sample_weight, store.feature_names)
