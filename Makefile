@@ -3,13 +3,16 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test lint types format docs bench bench-full bench-rivals soak clean
+.PHONY: help demo demo-dask test lint types format docs bench bench-full bench-rivals soak clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
 
 demo: $(VENV)/.report  ## fit the estimators on data that ships with scikit-learn, print a table, write a report
 	$(BIN)/python examples/demo.py
+
+demo-dask: $(VENV)/.dask  ## fit on the workers of a local Dask cluster, one of which is killed on the way
+	$(BIN)/python examples/demo_dask.py
 
 test: $(VENV)/.test  ## the whole test suite (SPARSEBAYES_DATA names the folder of the paper's data sets)
 	$(BIN)/python -m pytest -n auto

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from sparsebayes.checkpoint import CheckpointError
+from sparsebayes.design import Workers, WorkersLostError
 from sparsebayes.export import export_c, export_onnx
 from sparsebayes.frozen import FrozenModel
 from sparsebayes.io import ModelFileError
@@ -35,6 +36,8 @@ __all__ = [
     "SBELMClassifierCV",
     "SBLClassifier",
     "SBLClassifierCV",
+    "Workers",
+    "WorkersLostError",
     "__version__",
     "export_c",
     "export_onnx",

@@ -10,7 +10,7 @@ import click
 
 from sparsebayes.cli.data import Source, model_argument, model_of, reading_options
 from sparsebayes.cli.evaluate import labels_of
-from sparsebayes.cli.screen import say, size_of, warnings_as_lines
+from sparsebayes.cli.screen import say, size_of, warnings_as_lines, working
 
 EXAMPLES = """\b
 Examples:
@@ -49,8 +49,7 @@ def command(
         return table.X, labels_of(frozen, table.y)
 
     with warnings_as_lines():
-        judged = labelled(held_out)
-        make_report(
-            frozen, output, *(judged or ()), train=labelled(train), rivals=train is not None, title=title
-        )
+        judged, trained = labelled(held_out) or (), labelled(train)
+        with working("drawing" if train is None else "fitting logistic regression and an SVM"):
+            make_report(frozen, output, *judged, train=trained, rivals=train is not None, title=title)
     say(f"report in {output}, {size_of(os.path.getsize(output))}")

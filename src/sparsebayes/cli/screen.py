@@ -123,6 +123,15 @@ def fit_bar(visible: bool = True) -> Iterator[list[Callable[[Any], None]] | None
 
 
 @contextmanager
+def working(what: str) -> Iterator[None]:
+    """A sign of life for work that does not say how far it is."""
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with progress_of(*columns, visible=True) as bar:
+        bar.add_task(what, total=None)
+        yield
+
+
+@contextmanager
 def warnings_as_lines() -> Iterator[None]:
     """Warnings as one line each on standard error."""
 

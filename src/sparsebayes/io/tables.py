@@ -331,7 +331,7 @@ def _read_parquet(source: Any, columns: Columns, labelled: bool) -> Table:
         raise ImportError("Parquet files need pyarrow: pip install 'sparsebayes[parquet]'.") from None
     name = name_of(source)
     try:
-        table = parquet.read_table(source)
+        table = parquet.read_table(io.BytesIO(source.read()) if hasattr(source, "read") else source)
     except ArrowException as error:
         raise TableError(f"{name}: it cannot be read as Parquet: {error}") from None
     header = list(table.column_names)
