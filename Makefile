@@ -44,6 +44,7 @@ bench-full: $(VENV)/.dev  ## the benchmarks at full size, with the rivals; write
 	$(BIN)/python -m benchmarks.kernels
 	$(BIN)/python -m benchmarks.cells
 	$(BIN)/python -m benchmarks.checkpoints
+	$(BIN)/python -m benchmarks.out_of_core
 	$(MAKE) bench-rivals
 
 # A part that misses a limit does not keep the others from running.
@@ -62,10 +63,6 @@ $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "sparsebayes needs Python 3.11 or newer; name one: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-
-$(VENV)/.base: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
-	@touch $@
 
 $(VENV)/.%: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[$*]'

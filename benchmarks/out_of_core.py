@@ -1,7 +1,7 @@
 """Data of url_combined's size, from text to a store to a model, in memory that they would not fit into.
 
 The rows are generated: 2 396 130 of 3 231 961 features with 277 million entries, each row's features drawn by
-the popularity that they have in url_sample (those that it never has share what its singletons let expect), all
+the popularity that they have in url_sample (those it never has share what its singletons let expect), all
 values 1, labels by a sparse weight vector on popular features. 50 000 rows more are held out.
 
 A product is compared with reading the blocks once in two ways: from the disk, which is where data larger than
