@@ -17,7 +17,7 @@ def check_structure(X: Any, estimator: str) -> None:
     """
     if hasattr(X, "n_blocks") and hasattr(X, "to_csr"):  # a BlockStore, which a later layer knows
         raise TypeError(
-            f"{estimator} does not take a BlockStore here. Give it store.to_csr(), which holds all rows in memory."
+            f"{estimator} does not take a BlockStore here. Give it store.to_csr(): all rows in memory."
         )
     if not sp.issparse(X):
         return
