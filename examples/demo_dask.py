@@ -37,7 +37,7 @@ def main() -> None:
         print(f"this process: {here.n_relevant_[0]} features in {time.perf_counter() - start:.1f} s")
         with (
             LocalCluster(
-                n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
+                n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=":0"
             ) as cluster,
             Client(cluster) as client,
         ):

@@ -9,6 +9,7 @@ import warnings
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from sparsebayes import RVMClassifier, SBELMClassifier, SBLClassifier, SBLClassifierCV, sbl_path
@@ -156,7 +157,7 @@ distributed = pytest.importorskip("distributed")
 @pytest.fixture(scope="module")
 def cluster():
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1"
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", host="127.0.0.1"
     ) as cluster:
         yield cluster
 
@@ -176,13 +177,15 @@ def worker_pids(client):
 SMALL = {"auto": SBLClassifier(), "dqn": SBLClassifier("dqn", max_iter=2, map_max_iter=5)}
 
 
-@pytest.mark.parametrize("name", SMALL)
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_workers_give_the_bits_of_the_store(tmp_path, client, cluster, name, n_classes):
+@pytest.mark.parametrize(
+    ("name", "n_classes", "numbers"),
+    [("dqn", 2, (1, 3)), ("dqn", 3, (2,)), ("auto", 2, (2,)), ("auto", 3, (1,))],
+)
+def test_workers_give_the_bits_of_the_store(tmp_path, client, cluster, name, n_classes, numbers):
     X, y, weight = data(n_classes, "sparse", n_classes == 2)
+    X = X[:, :3] if name == "auto" else X  # a path of few points
     store = BlockStore.write(tmp_path / "store", X, y, weight, 40)
     here = bits(SMALL[name].fit(store), X)
-    numbers = (2,) if n_classes == 3 else (1, 3)
     for n_workers in numbers:
         cluster.scale(n_workers)
         client.wait_for_workers(n_workers, timeout=60)
@@ -202,6 +205,24 @@ def test_blocks_of_the_user(client):
     assert same(bits(SMALL["dqn"].fit(parts, y, client=client), X), here)
     with pytest.raises(ValueError, match="one chunk"):
         SMALL["dqn"].fit(array.from_array(X, chunks=(40, 2)), y, client=client)
+
+
+def test_blocks_of_the_user_in_any_format(client):
+    dask = pytest.importorskip("dask")
+    X, y, _ = data(2, "sparse", False)
+    repeated = sp.csr_matrix((np.repeat(X.data, 2) / 2, np.repeat(X.indices, 2), X.indptr * 2), shape=X.shape)
+    here = bits(SMALL["dqn"].fit(RowBlocks.of_matrix(X, 40), y), X)
+    for other in (X.tocsc(), X.tocoo(), repeated):
+        parts = [
+            dask.delayed(other.tocsr()[start : start + 40].asformat(other.format)) for start in (0, 40, 80)
+        ]
+        clf = SMALL["dqn"].fit(parts, y, client=client)
+        assert same(bits(clf, X), here)
+    assert np.array_equal(
+        clf.predict_proba(parts, client=client), clf.predict_proba(RowBlocks.of_matrix(X, 40))
+    )
+    with pytest.raises(TypeError, match="a dask array or a list of delayed blocks"):
+        clf.fit(X, y, client=client)
 
 
 def test_nan_in_a_block_names_the_row_of_the_whole(client):

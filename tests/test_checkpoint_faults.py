@@ -6,13 +6,16 @@ import builtins
 import errno
 import os
 import shutil
+from functools import partial
 
 import pytest
 from sklearn.exceptions import NotFittedError
+from sklearn.metrics.pairwise import rbf_kernel
 
-from sparsebayes import CheckpointError, SBLClassifier, load_model
+from sparsebayes import CheckpointError, RVMClassifier, SBLClassifier, load_model
 from sparsebayes.io import checked
 from tests.killing import data, fingerprint, interrupted, resumed
+from tests.problems import classification
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -130,3 +133,25 @@ def test_a_checkpoint_is_no_model_file(tmp_path):
     interrupted(tmp_path)
     with pytest.raises(ValueError, match="not a model file of sparsebayes"):
         load_model(next(tmp_path.rglob("000004.state")))
+
+
+def test_folders_of_the_user_stay(tmp_path):
+    mine = tmp_path / "run-2025-11" / "results"
+    mine.mkdir(parents=True)
+    (mine / "notes.txt").write_text("mine")
+    (tmp_path / "run-notes.txt").write_text("mine too")
+    X, y = classification(60, 4)
+    for _ in range(2):
+        SBLClassifier(checkpoint=tmp_path).fit(X, y)
+    assert (mine / "notes.txt").read_text() == "mine"
+    assert (tmp_path / "run-notes.txt").read_text() == "mine too"
+    assert len([path for path in tmp_path.iterdir() if path.is_dir()]) == 2
+
+
+def test_another_function_is_another_fit(tmp_path):
+    X, y = classification(60, 4)
+    RVMClassifier(kernel=partial(rbf_kernel, gamma=0.1), checkpoint=tmp_path).fit(X, y)
+    with pytest.raises(CheckpointError, match="kernel"):
+        RVMClassifier(kernel=partial(rbf_kernel, gamma=5.0), checkpoint=tmp_path, resume=True).fit(X, y)
+    with pytest.raises(CheckpointError, match="cannot be pickled"):
+        RVMClassifier(kernel=lambda A, B: A @ B.T, checkpoint=tmp_path).fit(X, y)

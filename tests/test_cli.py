@@ -325,7 +325,7 @@ def test_a_missing_file_ends_with_66(folder, complaint, tmp_path):
 
 def test_a_place_that_cannot_be_written_ends_with_74(folder, complaint, tmp_path):
     assert "no such folder" in complaint(74, "train", folder / "cancer.csv", "-m", tmp_path / "no" / "m.sbm")
-    assert "No such file" in complaint(
+    assert "no such folder" in complaint(
         74, "predict", folder / "cancer.sbm", folder / "cancer.csv", "-o", tmp_path / "no" / "x"
     )
     assert "folder" in complaint(74, "train", folder / "cancer.csv", "-m", tmp_path)
@@ -399,6 +399,8 @@ def test_a_reader_that_has_seen_enough(folder):
     ended = subprocess.run(["bash", "-c", command], capture_output=True, check=True)
     assert ended.stdout.count(b"\n") == 1
     assert ended.stderr == b""
+    codes = f"{sys.executable} -m sparsebayes inspect {folder / 'cancer.sbm'} | true; echo ${{PIPESTATUS[0]}}"
+    assert subprocess.run(["bash", "-c", codes], capture_output=True, check=True).stdout in (b"141\n", b"0\n")
 
 
 @pytest.mark.parametrize("checkpoint", [False, True])
@@ -449,3 +451,122 @@ def test_features_of_text_are_called_as_in_the_text(run, tmp_path):
         output = run("train", tmp_path / "rows.svm", "-m", tmp_path / "m.sbm", "--index-base", base)
         assert f"feature {base} " in output
         assert f"feature {base} " in run("inspect", tmp_path / "m.sbm")
+
+
+# What a review found.
+
+
+def test_a_default_training_is_reproducible(folder, run, tmp_path):
+    for name in ("a.sbm", "b.sbm"):
+        run(
+            "train",
+            folder / "cancer.csv",
+            "-m",
+            tmp_path / name,
+            "--estimator",
+            "sbelm",
+            "--hidden",
+            20,
+            "-q",
+        )
+    assert (tmp_path / "a.sbm").read_bytes() == (tmp_path / "b.sbm").read_bytes()
+
+
+def test_zero_is_a_value(folder, complaint, tmp_path):
+    line = complaint(
+        2, "train", folder / "cancer.csv", "-m", tmp_path / "m.sbm", "--estimator", "rvm", "--gamma", "0"
+    )
+    assert "gamma" in line
+
+
+def test_a_store_keeps_the_index_base(run, tmp_path):
+    X, y = load_iris(return_X_y=True)
+    dump_svmlight_file(X, y, str(tmp_path / "zero.svm"), zero_based=True)
+    X[:, 0] = 0.0
+    dump_svmlight_file(X, y, str(tmp_path / "without.svm"), zero_based=True)
+    run("convert", tmp_path / "zero.svm", tmp_path / "store", "--index-base", 0)
+    run("train", tmp_path / "store", "-m", tmp_path / "m.sbm")
+    labels = [int(line) for line in run("predict", tmp_path / "m.sbm", tmp_path / "without.svm").splitlines()]
+    assert labels == load_model(tmp_path / "m.sbm").predict(X).astype(int).tolist()
+
+
+def test_a_store_of_narrow_text(run, tmp_path):
+    X, y = load_iris(return_X_y=True)
+    dump_svmlight_file(X, y, str(tmp_path / "all.svm"), zero_based=False)
+    dump_svmlight_file(X[:, :3], y, str(tmp_path / "narrow.svm"), zero_based=False)
+    run("train", tmp_path / "all.svm", "-m", tmp_path / "m.sbm")
+    run("convert", tmp_path / "narrow.svm", tmp_path / "store", "--n-features", 4)
+    stored = run("predict", tmp_path / "m.sbm", tmp_path / "store")
+    assert stored == run("predict", tmp_path / "m.sbm", tmp_path / "narrow.svm")
+
+
+def test_columns_of_npz_by_name(folder, run, tmp_path):
+    y = CANCER.target_names[CANCER.target]
+    np.savez(tmp_path / "r.npz", X=CANCER.data[:, ::-1], y=y, feature_names=CANCER.feature_names[::-1])
+    found = json.loads(run("evaluate", folder / "cancer.sbm", tmp_path / "r.npz", "--json"))
+    assert found == json.loads(run("evaluate", folder / "cancer.sbm", folder / "cancer.csv", "--json"))
+
+
+def test_markup_in_names_is_text(run, tmp_path):
+    rows = "".join(f"{k},{'q[/red]' if k > 9 else '[bold]p'}\n" for k in range(20))
+    (tmp_path / "rows.csv").write_text(f"[/x],label\n{rows}")
+    output = run("train", tmp_path / "rows.csv", "-m", tmp_path / "m.sbm")
+    assert "positive ones speak for q[/red]" in output
+    assert "[/x]" in run("inspect", tmp_path / "m.sbm")
+
+
+@pytest.mark.parametrize("options", [["--label", "a"], ["--weight", "a"], ["--ignore", "a"]])
+def test_names_are_for_tables(tmp_path, complaint, options):
+    (tmp_path / "rows.svm").write_text("1 1:1\n2 1:2\n")
+    assert "is for tables with names" in complaint(
+        2, "train", tmp_path / "rows.svm", "-m", tmp_path / "m.sbm", *options
+    )
+
+
+def test_two_columns_that_may_be_the_label(tmp_path, complaint, run):
+    (tmp_path / "rows.csv").write_text(
+        "a,label,target\n" + "".join(f"{k},{k > 9},{k > 9}\n" for k in range(20))
+    )
+    line = complaint(65, "train", tmp_path / "rows.csv", "-m", tmp_path / "m.sbm")
+    assert "which column is the label? There are 'label', 'target'" in line
+    run("train", tmp_path / "rows.csv", "-m", tmp_path / "m.sbm", "--ignore", "target")
+
+
+def test_folds_are_checked_before_the_fit(tmp_path, complaint):
+    (tmp_path / "rows.csv").write_text("a,label\n1,x\n2,x\n3,x\n4,y\n")
+    line = complaint(65, "train", tmp_path / "rows.csv", "-m", tmp_path / "m.sbm", "--cv", 3)
+    assert "--cv 3 needs 3 rows of each class; y has 1" in line
+    assert not (tmp_path / "m.sbm").exists()
+
+
+def test_labels_are_those_of_the_model_however_they_are_spelt(tmp_path, run):
+    rows = [(k, ("01", "02", "x")[k // 10]) for k in range(30)]
+    (tmp_path / "train.csv").write_text("a,label\n" + "".join(f"{a},{b}\n" for a, b in rows))
+    (tmp_path / "test.csv").write_text("a,label\n" + "".join(f"{a},{b}\n" for a, b in rows[:20]))
+    run("train", tmp_path / "train.csv", "-m", tmp_path / "m.sbm")
+    assert json.loads(run("evaluate", tmp_path / "m.sbm", tmp_path / "test.csv", "--json"))["accuracy"] > 0.6
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names here")
+def test_output_into_a_pipe(folder, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    reader = subprocess.Popen(["cat", tmp_path / "pipe"], stdout=subprocess.PIPE)
+    ends(0, "predict", folder / "cancer.sbm", folder / "cancer.csv", "-o", tmp_path / "pipe")
+    assert reader.communicate(timeout=30)[0].count(b"\n") == 569
+    assert not (tmp_path / "pipe").is_file()
+
+
+def test_a_checkpoint_goes_on_where_nobody_looks(folder, run, tmp_path):
+    pytest.importorskip("pty")
+    import pty
+
+    command = [sys.executable, "-m", "sparsebayes", "train", str(folder / "cancer.csv"), "-m"]
+    parent, child = pty.openpty()
+    subprocess.run(
+        [*command, str(tmp_path / "a.sbm"), "--checkpoint", str(tmp_path / "state")], stderr=child, check=True
+    )
+    os.close(child)
+    os.close(parent)
+    options = ["--checkpoint", tmp_path / "state", "--resume"]
+    run("train", folder / "cancer.csv", "-m", tmp_path / "b.sbm", *options)
+    assert (tmp_path / "a.sbm").read_bytes() == (tmp_path / "b.sbm").read_bytes()

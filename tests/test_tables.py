@@ -150,6 +150,8 @@ def test_labels_of_text(cells, labels):
         ("a,b\n1,2\n", ":1: which column is the label? There are 'a', 'b'"),
         ("a,a,label\n1,2,3\n", ":1: two columns are named 'a'"),
         ("label\n1\n", ":1: no column is left"),
+        ("label\n\n", ":1: no column is left"),
+        ("a,y,class\n1,2,3\n", ":1: which column is the label? There are 'class', 'y'"),
         ("a,label\n1,x\n1,2,3\n", ":3: 3 cells, where the header has 2"),
         ("a,label\n1,x\n,y\n", ":3: column 'a': a value is missing"),
         ("a,label\n1,x\nnan,y\n", ":3: column 'a': not a finite number: 'nan'"),
@@ -210,3 +212,38 @@ def test_random_bytes_give_a_table_or_an_error(data):
         return
     assert np.isfinite(table.X).all()
     assert len(table.y) == len(table.X) > 0
+
+
+def test_an_empty_line_of_one_column_is_an_empty_cell():
+    with pytest.raises(TableError, match=":3: column 'a': a value is missing"):
+        read_table(io.BytesIO(b"a\n1\n\n-3\n"), "csv", labelled=False)
+
+
+def test_a_csc_matrix_in_npz(tmp_path):
+    square = sp.random(12, 12, 0.3, random_state=0, format="csc")
+    sp.save_npz(tmp_path / "csc.npz", square)
+    assert np.array_equal(read_table(tmp_path / "csc.npz", labelled=False).X.toarray(), square.toarray())
+    sp.save_npz(tmp_path / "dia.npz", sp.eye(4, format="csr"))
+    arrays = dict(np.load(tmp_path / "dia.npz"))
+    np.savez(tmp_path / "dia.npz", **{**arrays, "format": np.array("dia")})
+    with pytest.raises(TableError, match="format 'dia'"):
+        read_table(tmp_path / "dia.npz", labelled=False)
+    np.savez(tmp_path / "out.npz", **{**arrays, "indices": arrays["indices"] + 9})
+    with pytest.raises(TableError, match="no CSR matrix"):
+        read_table(tmp_path / "out.npz", labelled=False)
+
+
+def test_a_line_without_end(tmp_path):
+    with gzip.open(tmp_path / "rows.csv.gz", "wb") as file:
+        for _ in range(20):
+            file.write(b"1" * (1 << 20))
+    with pytest.raises(TableError, match=":1: a line has more than 16777216 characters"):
+        read_table(tmp_path / "rows.csv.gz")
+
+
+def test_dates_are_no_numbers(tmp_path):
+    pytest.importorskip("pyarrow")
+    frame = pandas.DataFrame({"t": pandas.to_datetime(["2020-01-01", "2021-01-01"]), "label": [0, 1]})
+    frame.to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(TableError, match="column 't' holds timestamp"):
+        read_table(tmp_path / "t.parquet")

@@ -19,6 +19,7 @@ from __future__ import annotations
 import hashlib
 import math
 import os
+import re
 import secrets
 import shutil
 from collections.abc import Callable, Iterator, Mapping
@@ -39,6 +40,8 @@ GENERATIONS = 2
 # Bytes of a matrix that are hashed at a time.
 BLOCK_BYTES = 1 << 22
 MANIFEST = "fit.checkpoint"
+# Folders of this shape alone are removed: others in the folder are the user's.
+RUN = re.compile(r"run-[0-9a-f]{16}")
 
 Facts = dict[str, Any]
 Arrays = Mapping[str, AnyArray]
@@ -185,7 +188,7 @@ def open_checkpoint(
         run = f"run-{secrets.token_hex(8)}"
         _write(manifest, {"data": data, "parameters": parameters, "run": run}, {})
     with _explained(folder):
-        for other in folder.glob("run-*"):
+        for other in (path for path in folder.iterdir() if RUN.fullmatch(path.name) and path.is_dir()):
             if other.name != run:
                 shutil.rmtree(other)
         (folder / run).mkdir(exist_ok=True)

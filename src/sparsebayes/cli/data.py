@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -35,10 +36,22 @@ class Source:
         """Taken out of what a command was given."""
         path = given.pop("data") if path is None else path
         base = given.pop("index_base")
-        names = ("format", "label", "weight", "ignore")
-        return cls(
-            path, **{name: given.pop(name) for name in names}, index_base=None if base is None else int(base)
-        )
+        names = ("format", "label", "ignore")
+        taken = {name: given.pop(name) for name in names} | {"weight": given.pop("weight", None)}
+        source = cls(path, index_base=None if base is None else int(base), **taken)
+        for option in ("label", "weight", "ignore"):
+            if getattr(source, option) and source.kind not in ("csv", "parquet"):
+                raise click.UsageError(f"--{option} is for tables with names, not for {source.kind}")
+        return source
+
+    @property
+    def kind(self) -> str:
+        """The format: that which was asked for, or which the name tells."""
+        from sparsebayes.io import format_of
+
+        if self.format is not None:
+            return self.format
+        return "svmlight" if self.path == "-" else format_of(self.path)
 
     def read(
         self,
@@ -51,41 +64,52 @@ class Source:
         """The rows; with ``features``, or for a model, those columns in that order."""
         from sparsebayes.io import Columns, read_table
 
-        existing(self.path, "file")
-        source: Any = sys.stdin.buffer if self.path == "-" else self.path
+        source = self._opened()
         if model is not None and model.feature_names is not None:
             features = model.feature_names.tolist()
         with bytes_bar(f"reading {self.path}") as progress:
             return read_table(
                 source,
-                self.format,  # type: ignore[arg-type]
+                self.kind,  # type: ignore[arg-type]
                 columns=Columns(self.label, self.weight, self.ignore, features),
                 labelled=labelled,
+                text_labels=model is not None,  # it knows what they are
                 n_features=n_features if model is None else model.n_features,
                 index_base=self._base(model),
                 progress=progress,
             )
 
-    def stored(self, target: str, block_rows: int | None, dtype: str, n_jobs: int | None) -> Any:
-        """The rows as a store; text and Parquet are never in memory as a whole."""
-        from sparsebayes.io import BlockStore, convert_svmlight, format_of
-
+    def _opened(self) -> Any:
         existing(self.path, "file")
-        source: Any = sys.stdin.buffer if self.path == "-" else self.path
-        taken = self.format or format_of(source)
+        if self.path != "-":
+            return self.path
+        if self.kind == "store":
+            raise click.UsageError("a store is a folder and cannot come from standard input")
+        if sys.stdin is None:
+            raise OSError(errno.EBADF, "standard input is closed")
+        return sys.stdin.buffer
+
+    def stored(
+        self, target: str, block_rows: int | None, dtype: str, n_jobs: int | None, n_features: int | None
+    ) -> Any:
+        """The rows as a store: svmlight text, and Parquet with a label by name, in parts."""
+        from sparsebayes.io import BlockStore, convert_svmlight
+
+        source, taken = self._opened(), self.kind
         more: dict[str, Any] = {} if block_rows is None else {"block_rows": block_rows}
         if taken == "svmlight":
             with bytes_bar(f"converting {self.path}") as progress:
                 base = self._base(None)
-                return convert_svmlight(
-                    source, target, index_base=base, dtype=dtype, n_jobs=n_jobs, progress=progress, **more
-                )
-        if taken == "parquet" and self.label is not None and not self.ignore:
+                more |= {"n_features": n_features, "index_base": base, "n_jobs": n_jobs}
+                return convert_svmlight(source, target, dtype=dtype, progress=progress, **more)
+        if n_features is not None:
+            raise click.UsageError("--n-features is for svmlight text")
+        if taken == "parquet" and self.label is not None and not self.ignore and self.path != "-":
             more |= {"label": self.label, "weight": self.weight, "dtype": dtype}
             return BlockStore.from_parquet(source, target, **more)
-        table = self.read()
         if taken == "store":
             raise click.UsageError(f"{self.path} is a store already")
+        table = self.read()
         return BlockStore.write(
             target,
             table.X,
@@ -98,11 +122,9 @@ class Source:
 
     def base_of(self, table: Any) -> int | None:
         """The index of the first feature in the text that a table was read from, if it was read from text."""
-        from sparsebayes.io import format_of
-
-        if (self.format or format_of(self.path)) == "svmlight":
+        if self.kind == "svmlight":
             return self._base(None)
-        return getattr(table.X, "index_base", None)  # of a store
+        return getattr(table.X, "index_base", None) if table.feature_names is None else None  # of a store
 
     def _base(self, model: FrozenModel | None) -> int:
         """That which was asked for, else that which the model was trained with."""
@@ -115,7 +137,6 @@ class Source:
 OPTIONS = (
     click.option("--format", type=click.Choice(FORMATS), help="Told by the ending of the name if not given."),
     click.option("--label", metavar="COLUMN", help="Labels; by default label, target, class or y."),
-    click.option("--weight", metavar="COLUMN", help="Weights of the rows."),
     click.option("--ignore", metavar="COLUMN", multiple=True, help="A column to leave out; may be repeated."),
     click.option(
         "--index-base",
@@ -136,6 +157,7 @@ def model_of(path: str) -> FrozenModel:
     return load_model(existing(path, "model file"))
 
 
+weight_option = click.option("--weight", metavar="COLUMN", help="Weights of the rows in the fit.")
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object instead of text.")
 model_argument = click.argument("model", type=click.Path())
 data_argument = click.argument("data", type=click.Path(allow_dash=True))

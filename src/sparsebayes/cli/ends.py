@@ -26,6 +26,10 @@ class Ending:
     message: str
 
 
+class PipeClosedError(Exception):
+    """Nobody reads standard output any more."""
+
+
 class MissingFileError(Exception):
     """What was to be read is not there."""
 

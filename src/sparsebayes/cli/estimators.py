@@ -86,7 +86,9 @@ def made(parameters: dict[str, Any], **more: Any) -> Any:
         own["class_weight"] = "balanced"
     if own["gamma"] is not None:
         own["gamma"] = _number_or_name(own["gamma"])
-    given = {name: value for name, value in {**own, **more}.items() if value not in (None, False)}
+    given = {
+        name: value for name, value in {**own, **more}.items() if value is not None and value is not False
+    }
     return estimator(**given)
 
 

@@ -44,8 +44,19 @@ def command(model: str, as_json: bool, **given: Any) -> None:
 
 
 def labels_of(model: FrozenModel, y: Any) -> Any:
-    """Labels as the model has them: what a file spells as a number may be text elsewhere."""
-    return np.asarray(y).astype(str) if model.classes.dtype.kind in "UO" else y
+    """Labels as the model has them, which a file may spell in another way: 1, 1.0 or True as text."""
+    known = {str(label): label for label in model.classes.tolist()}
+    numbers = {float(label): label for label in known.values() if not isinstance(label, str)}
+
+    def own(label: Any) -> Any:
+        if str(label) in known:
+            return known[str(label)]
+        try:
+            return numbers.get(float(label), label)
+        except ValueError:
+            return label
+
+    return np.array([own(label) for label in np.asarray(y).tolist()], dtype=object)
 
 
 def _scores(model: FrozenModel, X: Any, y: Any) -> dict[str, Any]:

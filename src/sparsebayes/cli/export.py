@@ -47,6 +47,8 @@ def command(model: str, target: str, output: str, as_json: bool, rows: str | Non
     source = None if rows is None else Source.of(given, rows)
     frozen = model_of(model)
     with warnings_as_lines():
+        if target == "onnx" and rows is not None:
+            raise click.UsageError("--rows is for C")
         made = _as_c(frozen, output, source, given) if target == "c" else _as_onnx(frozen, output, given)
     if as_json:
         say_json(made)
@@ -58,7 +60,8 @@ def _as_c(model: FrozenModel, output: str, source: Source | None, given: dict[st
     quantise = given["quantise"]
     if (quantise is None) != (source is None):
         raise click.UsageError("--quantise and --rows go together: what rounding costs is seen on rows")
-    X = None if source is None else source.read(labelled=False, model=model).X
+    X: Any = None if source is None else source.read(labelled=False, model=model).X
+    X = X.to_csr() if hasattr(X, "to_csr") else X  # of a store
     export = export_c(
         model,
         output,

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import click
 
 from sparsebayes import __version__
-from sparsebayes.cli.ends import PIPE_CLOSED, USAGE, Ending, ending_of, said_if_interrupted
+from sparsebayes.cli.ends import PIPE_CLOSED, USAGE, Ending, PipeClosedError, ending_of, said_if_interrupted
 from sparsebayes.cli.screen import LONGEST_MESSAGE
 from sparsebayes.report import visible
 
@@ -41,8 +41,14 @@ class Commands(click.Group):
         return command
 
     def invoke(self, ctx: click.Context) -> Any:
-        with said_if_interrupted("interrupted."):  # before click sees it, which would say more
-            return super().invoke(ctx)
+        # Before click sees these: it would say more of the one, and call the other a failure.
+        try:
+            with said_if_interrupted("interrupted."):
+                found = super().invoke(ctx)
+                sys.stdout.flush()
+                return found
+        except BrokenPipeError:
+            raise PipeClosedError from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -65,14 +71,13 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     given = sys.argv[1:] if arguments is None else arguments
     try:
         code = group.main(given, prog_name="sparsebayes", standalone_mode=False)
-        sys.stdout.flush()
         sys.exit(code if isinstance(code, int) else 0)
     except click.exceptions.Exit as leave:
         sys.exit(leave.exit_code)
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx is not None else "sparsebayes"
         _end(Ending(USAGE, f"{error.format_message().rstrip('.')} (see {command} --help)."))
-    except BrokenPipeError:  # the reader, such as head, has seen enough
+    except PipeClosedError:  # the reader, such as head, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(PIPE_CLOSED)
     except Exception as error:

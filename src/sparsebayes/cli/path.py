@@ -10,7 +10,7 @@ from typing import Any
 import click
 import numpy as np
 
-from sparsebayes.cli.data import DATA_HELP, Source, data_argument, json_option, reading_options
+from sparsebayes.cli.data import DATA_HELP, Source, data_argument, json_option, reading_options, weight_option
 from sparsebayes.cli.estimators import estimator_options, made, parameters_of
 from sparsebayes.cli.screen import fit_bar, say, say_json, say_table, warnings_as_lines
 
@@ -39,6 +39,7 @@ MOST_LINES = 25
 )
 @click.option("-o", "--output", type=click.Path(), help="All points as .csv.")
 @click.option("--plot", type=click.Path(), help="A picture: .svg, .png or .pdf.")
+@weight_option
 @reading_options
 @json_option
 def command(

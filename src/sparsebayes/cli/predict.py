@@ -40,7 +40,7 @@ def command(model: str, proba: bool, header: bool, as_json: bool, output: str | 
     with warnings_as_lines():
         table = Source.of(given).read(labelled=False, model=frozen)
         lines = _lines(frozen, table.X, proba, header, as_json)
-        if output is None:
+        if output in (None, "-"):
             sys.stdout.writelines(lines)
             return
     from sparsebayes.io import replaced

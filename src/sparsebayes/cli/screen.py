@@ -29,12 +29,21 @@ from sparsebayes.report import visible
 # A pipe has no width; tables then take what they need.
 PIPE_WIDTH = 200
 LONGEST_MESSAGE = 1000
+# Names of files and classes are no markup.
+DESCRIPTION = TextColumn("{task.description}", markup=False)
+
+
+class PlainConsole(Console):
+    """One that leaves it to the command how to end when nobody reads any more."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
 
 
 def console(stderr: bool = False) -> Console:
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() else PIPE_WIDTH
-    return Console(stderr=stderr, width=width, highlight=False, soft_wrap=not stream.isatty())
+    return PlainConsole(stderr=stderr, width=width, highlight=False, soft_wrap=not stream.isatty())
 
 
 def say(line: str) -> None:
@@ -47,7 +56,7 @@ def say_json(value: Any) -> None:
 
 def say_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     """The first column to the left, as names are; the others, numbers, to the right."""
-    table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
+    table = Table(title=Text(title), title_justify="left", title_style="bold", box=None, pad_edge=False)
     for k, name in enumerate(columns):
         table.add_column(Text(visible(name)), justify="left" if k == 0 else "right", overflow="fold")
     for row in rows:
@@ -79,9 +88,14 @@ def progress_of(*columns: ProgressColumn, visible: bool) -> Iterator[Progress]:
 @contextmanager
 def bytes_bar(what: str, visible: bool = True) -> Iterator[Callable[[int, int | None], None]]:
     """A bar of bytes done, as readers and downloads report them."""
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    columns = (
+        DESCRIPTION,
+        BarColumn(),
+        DownloadColumn(),
+        TimeRemainingColumn(),
+    )
     with progress_of(*columns, visible=visible) as bar:
-        task = bar.add_task(Text(what).plain, total=None)
+        task = bar.add_task(what, total=None)
 
         def report(done: int, total: int | None) -> None:
             bar.update(task, completed=done, total=total)
@@ -92,7 +106,12 @@ def bytes_bar(what: str, visible: bool = True) -> Iterator[Callable[[int, int | 
 @contextmanager
 def steps_bar(what: str, total: int, visible: bool = True) -> Iterator[Callable[[], None]]:
     """A bar of steps whose number is known."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (
+        DESCRIPTION,
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
     with progress_of(*columns, visible=visible) as bar:
         task = bar.add_task(what, total=total)
         yield lambda: bar.advance(task)
@@ -104,7 +123,7 @@ def fit_bar(visible: bool = True) -> Iterator[list[Callable[[Any], None]] | None
 
     How many iterations there will be nobody knows, hence no bar that fills.
     """
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    columns = (SpinnerColumn(), DESCRIPTION, TimeElapsedColumn())
     with progress_of(*columns, visible=visible) as bar:
         if bar.disable:
             yield None
@@ -123,12 +142,12 @@ def fit_bar(visible: bool = True) -> Iterator[list[Callable[[Any], None]] | None
 
 
 @contextmanager
-def working(what: str) -> Iterator[None]:
+def working(what: str, visible: bool = True) -> Iterator[None]:
     """A sign of life for work that does not say how far it is."""
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with progress_of(*columns, visible=True) as bar:
+    columns = (SpinnerColumn(), DESCRIPTION, TimeElapsedColumn())
+    with progress_of(*columns, visible=visible) as bar:
         bar.add_task(what, total=None)
-        yield
+        yield None
 
 
 @contextmanager

@@ -11,7 +11,7 @@ import click
 import numpy as np
 
 from sparsebayes import FrozenModel, save_model
-from sparsebayes.cli.data import DATA_HELP, Source, data_argument, json_option, reading_options
+from sparsebayes.cli.data import DATA_HELP, Source, data_argument, json_option, reading_options, weight_option
 from sparsebayes.cli.describe import described, strongest, tell_strongest
 from sparsebayes.cli.ends import said_if_interrupted
 from sparsebayes.cli.estimators import estimator_options, made, parameters_of
@@ -22,6 +22,7 @@ from sparsebayes.cli.screen import (
     size_of,
     steps_bar,
     warnings_as_lines,
+    working,
 )
 from sparsebayes.report import visible
 
@@ -47,6 +48,7 @@ Examples:
     help="Also tell the accuracy in K-fold cross-validation.",
 )
 @click.option("--top", type=click.IntRange(0), default=10, show_default=True, help="Weights to print.")
+@weight_option
 @reading_options
 @json_option
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
@@ -57,11 +59,14 @@ def command(
     _refuse_unwritable(target)
     with warnings_as_lines():
         table = source.read(n_features=n_features)
+        _refuse_few_rows(table.y, folds)
         note = "interrupted: no model was written."
         if parameters["checkpoint"] is not None:
             note = f"interrupted: the checkpoint is in {parameters['checkpoint']}; --resume goes on from it."
         start = time.perf_counter()
-        with said_if_interrupted(note), fit_bar(visible=not quiet) as callbacks:
+        # A checkpoint is of a fit with callbacks or without: as it may go on where nobody looks, it has none.
+        seen = working("fitting", not quiet) if parameters["checkpoint"] is not None else fit_bar(not quiet)
+        with said_if_interrupted(note), seen as callbacks:
             fitted = made(parameters, callbacks=callbacks).fit(table.X, table.y, table.sample_weight)
         seconds = time.perf_counter() - start
         model = _described(fitted.freeze(), table, source)
@@ -86,6 +91,13 @@ def _refuse_unwritable(target: str) -> None:
         raise NotADirectoryError(None, "there is no such folder", folder)
     if not os.access(folder, os.W_OK):
         raise PermissionError(None, "nothing can be written there", folder)
+
+
+def _refuse_few_rows(y: Any, folds: int | None) -> None:
+    classes, counts = np.unique(y, return_counts=True)
+    if folds is not None and counts.min() < folds:
+        least = classes[counts.argmin()]
+        raise ValueError(f"--cv {folds} needs {folds} rows of each class; {least!s} has {counts.min()}.")
 
 
 def _described(model: FrozenModel, table: Any, source: Source) -> FrozenModel:

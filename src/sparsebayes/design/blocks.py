@@ -195,6 +195,7 @@ class RowBlocks:
     def of_matrix(cls, X: Any, block_rows: int, crew: Crew | None = None) -> RowBlocks:
         """A matrix in memory, cut into blocks of so many rows."""
         crew = crew or Here()
+        X = canonical(X)
         parts = [X[start : start + block_rows] for start in range(0, X.shape[0], block_rows)]
         heights = [part.shape[0] for part in parts]
         blocks = crew.settled([Block(Held(part)) for part in parts])
@@ -393,6 +394,15 @@ class BlockDesign:
 
 def itself(X: Any) -> Any:
     return X
+
+
+def canonical(X: Any) -> Any:
+    """An array as it is; a sparse matrix as CSR with sorted indices, each once."""
+    if not sp.issparse(X):
+        return X
+    csr = sp.csr_matrix(X, copy=not (X.format == "csr" and X.has_canonical_format))
+    csr.sum_duplicates()
+    return csr
 
 
 def _entries(X: Any) -> Vector:

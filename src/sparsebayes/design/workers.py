@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from sparsebayes.design.blocks import Block, RowBlocks, itself, prepared
+from sparsebayes.design.blocks import Block, RowBlocks, canonical, itself, prepared
 
 # Seconds between two looks at a cluster that has not answered.
 BETWEEN_LOOKS = 1.0
@@ -120,8 +120,13 @@ def rows_on(workers: Workers, X: Any) -> RowBlocks:
         if X.ndim != 2 or X.numblocks[1] != 1:
             raise ValueError("A dask array must have all columns in one chunk: use X.rechunk({1: -1}).")
         X = X.to_delayed().ravel().tolist()
+    if not isinstance(X, list | tuple):
+        raise TypeError(
+            "With client, X is a BlockStore, a dask array or a list of delayed blocks of rows. "
+            f"Got a {type(X).__name__}."
+        )
     futures = workers.client.compute(list(X))
-    blocks = [Block(Remote(future)) for future in futures]
+    blocks = workers.settled([Block(Remote(future), (canonical,)) for future in futures])
     found = list(workers.each(_description, blocks, range(len(blocks))))
     starts = np.cumsum([0] + [each.height for each in found])
     for each, start in zip(found, starts.tolist(), strict=False):

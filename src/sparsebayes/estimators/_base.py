@@ -82,9 +82,10 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
             Features, dense or in any scipy.sparse format; or a :class:`~sparsebayes.io.BlockStore`, of whose
             blocks a few are in memory at a time.
         y : array-like of shape (n_samples,)
-            Labels of two or more classes. Those of the store, with its weights, if None.
+            Labels of two or more classes. Those of the store if None.
         sample_weight : array-like of shape (n_samples,), default=None
-            A weight of 2 is a row given twice, a weight of 0 a row left out.
+            A weight of 2 is a row given twice, a weight of 0 a row left out. Those of the store, if it has
+            some, if None.
         client : distributed.Client, default=None
             A Dask cluster whose workers hold the blocks of the store; X may then also be a dask array, or a
             list of delayed blocks of rows. The model is the same, bit for bit, for any number of workers.
@@ -472,8 +473,7 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         model = self._predictor()
         if client is not None or isinstance(X, BlockStore | RowBlocks):
-            model.rows(X)  # or complains
-            return model.scores(self._row_blocks(X, client))
+            return model.scores(model.rows(self._row_blocks(X, client), of=X))
         return model.scores(self._validated_for_prediction(X))
 
     def _validated_for_prediction(self, X):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import count
@@ -89,7 +90,16 @@ def _described(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return f"array {digest(value)}"
     kind = value if hasattr(value, "__qualname__") else type(value)
-    return f"{kind.__module__}.{kind.__qualname__}"
+    name = f"{kind.__module__}.{kind.__qualname__}"
+    if isinstance(value, np.random.RandomState | np.random.Generator):
+        return name  # its state is kept apart
+    try:
+        return f"{name} {digest(np.frombuffer(pickle.dumps(value), dtype=np.uint8))}"
+    except Exception as error:  # whatever an object's own code raises
+        raise CheckpointError(
+            f"A checkpoint must know its fit's parameters again, but {value!r} cannot be pickled ({error}): "
+            "give a function of a module instead."
+        ) from None
 
 
 def data_digest(data: Iterable[Any]) -> str:

@@ -16,6 +16,7 @@ that of the file before it allocates: what it needs is twice the file, and up to
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import math
@@ -111,7 +112,15 @@ def replaced(path: str | os.PathLike[str], sync: bool = True) -> Iterator[Binary
     """A file to write, which takes the place of ``path`` when all of it is on the disk, or, without
     ``sync``, with the system.
     """
+    if _is_special(path):
+        with open(path, "wb") as file:
+            yield file
+        return
     target = Path(os.path.realpath(path))
+    if target.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "it is a folder", os.fspath(path))
+    if not target.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(target.parent))
     temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.tmp")
     try:
         with open(temporary, "xb") as file:
@@ -125,6 +134,15 @@ def replaced(path: str | os.PathLike[str], sync: bool = True) -> Iterator[Binary
         raise
     if sync:
         sync_folder(target.parent)
+
+
+def _is_special(path: str | os.PathLike[str]) -> bool:
+    """A pipe or a device, whose place nothing can take."""
+    try:
+        mode = os.stat(path).st_mode
+    except OSError:
+        return False
+    return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
 
 
 def sync_folder(folder: Path) -> None:

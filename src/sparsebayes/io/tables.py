@@ -6,9 +6,10 @@ import csv
 import io
 import os
 import re
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
@@ -20,7 +21,7 @@ import scipy.sparse as sp
 from sparsebayes._typing import AnyArray, Vector
 from sparsebayes.io.store import BlockStore
 from sparsebayes.io.svmlight import Progress, read_svmlight
-from sparsebayes.io.text import SUFFIXES
+from sparsebayes.io.text import MAX_LINE, SUFFIXES
 
 if TYPE_CHECKING:
     from _csv import Reader as CsvReader  # mypy's name of it
@@ -80,9 +81,10 @@ class Columns:
                 raise TableError(f"{where}: there is no column {name!r} among {_listed(header)}.")
             return seen[name]
 
-        label = self.label if self.label is not None else next((n for n in LABEL_NAMES if n in seen), None)
-        if labelled and label is None:
-            raise TableError(f"{where}: which column is the label? There are {_listed(header)}.")
+        known = [name for name in LABEL_NAMES if name in seen and name not in self.ignore]
+        label = self.label if self.label is not None else next(iter(known), None)
+        if labelled and (label is None or (self.label is None and len(known) > 1)):
+            raise TableError(f"{where}: which column is the label? There are {_listed(known or header)}.")
         weight = None if self.weight is None else place_of(self.weight)
         if self.features is not None:
             features = [place_of(name) for name in self.features]
@@ -134,6 +136,7 @@ def read_table(
     *,
     columns: Columns = ALL_COLUMNS,
     labelled: bool = True,
+    text_labels: bool = False,
     n_features: int | None = None,
     index_base: int = 1,
     progress: Progress | None = None,
@@ -150,6 +153,8 @@ def read_table(
         Which columns are what, where they have names.
     labelled : bool, default=True
         Whether labels are wanted; without them ``y`` is None.
+    text_labels : bool, default=False
+        Whether labels of a .csv stay the text they are.
     n_features, index_base
         For svmlight text, see :func:`~sparsebayes.io.read_svmlight`.
     progress : callable, default=None
@@ -173,11 +178,11 @@ def read_table(
         X, y = read_svmlight(source, n_features=n_features, index_base=index_base, progress=progress)
         return Table(X, _whole(y) if labelled else None)
     if taken == "csv":
-        return _read_csv(source, columns, labelled, progress)
+        return _read_csv(source, columns, labelled, text_labels, progress)
     if taken == "parquet":
         return _read_parquet(source, columns, labelled)
     if taken == "npz":
-        return _read_npz(source, labelled)
+        return _read_npz(source, columns, labelled)
     return _read_store(source, labelled)
 
 
@@ -186,7 +191,7 @@ def format_of(source: Any) -> FormatName:
     path = Path(name_of(source))
     if not hasattr(source, "read") and path.is_dir():
         return "store"
-    if path.suffix in SUFFIXES:
+    if path.suffix.lower() in SUFFIXES:
         path = path.with_suffix("")
     return ENDINGS.get(path.suffix.lower(), "svmlight")
 
@@ -201,14 +206,21 @@ def _listed(names: Sequence[str]) -> str:
     return shown if len(names) <= 8 else f"{shown}, ... ({len(names)} in all)"
 
 
-def _read_csv(source: Any, columns: Columns, labelled: bool, progress: Progress | None) -> Table:
+def _read_csv(
+    source: Any, columns: Columns, labelled: bool, text_labels: bool, progress: Progress | None
+) -> Table:
     name = name_of(source)
     with nullcontext(source) if hasattr(source, "read") else open(source, "rb") as file:
         suffix = Path(name).suffix.lower()
         binary, damage = SUFFIXES[suffix][2](file) if suffix in SUFFIXES else (file, EOFError)
         text = io.TextIOWrapper(binary, encoding="utf-8-sig", newline="")
         try:
-            return _parsed_csv(text, name, columns, labelled, _reporter(file, progress))
+            table = _parsed_csv(text, name, columns, labelled, _reporter(file, progress))
+            return (
+                table
+                if text_labels or table.y is None
+                else replace(table, y=labels_of_text(table.y.tolist()))
+            )
         except UnicodeDecodeError as error:
             raise TableError(f"{name}: it is not UTF-8 text: {error.reason}.") from None
         except (EOFError, OSError, damage) as error:
@@ -230,10 +242,13 @@ def _reporter(file: Any, progress: Progress | None) -> Callable[[], object]:
 def _parsed_csv(
     text: io.TextIOWrapper, name: str, columns: Columns, labelled: bool, report: Callable[[], object]
 ) -> Table:
-    first = text.readline()
+    lines_of_text = _lines(text, name)
+    first = next(lines_of_text, "")
     if not first.strip():
         raise TableError(f"{name}:1: a line with the names of the columns is missing.")
-    reader = csv.reader(chain([first], text), delimiter=max(DELIMITERS, key=first.count), strict=True)
+    reader = csv.reader(
+        chain([first], lines_of_text), delimiter=max(DELIMITERS, key=first.count), strict=True
+    )
     header = [cell.strip() for cell in _next_row(reader, name) or []]
     if all(NUMBER.fullmatch(cell) for cell in header):
         raise TableError(f"{name}:1: numbers only, where the names of the columns should be.")
@@ -250,10 +265,20 @@ def _parsed_csv(
         raise TableError(f"{name}: there are no rows below the names of the columns.")
     return Table(
         np.concatenate(blocks),
-        labels_of_text(labels) if places.label is not None else None,
+        np.array(labels) if places.label is not None else None,
         np.concatenate(weights) if weights else None,
         [header[place] for place in places.features],
     )
+
+
+def _lines(text: io.TextIOWrapper, name: str) -> Iterator[str]:
+    """None of them longer than memory bears."""
+    number = 0
+    while line := text.readline(MAX_LINE):
+        number += 1
+        if len(line) == MAX_LINE:
+            raise TableError(f"{name}:{number}: a line has more than {MAX_LINE} characters.")
+        yield line
 
 
 def _next_row(reader: CsvReader, name: str) -> list[str] | None:
@@ -267,6 +292,7 @@ def _next_row(reader: CsvReader, name: str) -> list[str] | None:
 def _rows(reader: CsvReader, width: int, name: str) -> Iterator[tuple[int, list[str]]]:
     """Rows that are not empty, with their line numbers."""
     while (row := _next_row(reader, name)) is not None:
+        row = row or ([""] if width == 1 else [])  # an empty line is an empty cell where there is one
         if len(row) not in (0, width):
             raise TableError(f"{name}:{reader.line_num}: {len(row)} cells, where the header has {width}.")
         if row:
@@ -326,23 +352,25 @@ def _whole(y: AnyArray) -> AnyArray:
 
 def _read_parquet(source: Any, columns: Columns, labelled: bool) -> Table:
     try:
-        from pyarrow import ArrowException, parquet
+        from pyarrow import ArrowException, parquet, types
     except ImportError:
         raise ImportError("Parquet files need pyarrow: pip install 'sparsebayes[parquet]'.") from None
     name = name_of(source)
     try:
         table = parquet.read_table(io.BytesIO(source.read()) if hasattr(source, "read") else source)
-    except ArrowException as error:
+    except (ArrowException, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise  # the disk's error, not the data's
         raise TableError(f"{name}: it cannot be read as Parquet: {error}") from None
     header = list(table.column_names)
     places = columns.places(header, name, labelled)
 
     def numbers(place: int) -> AnyArray:
         column = table.column(place)
-        try:
-            values = np.asarray(column.to_numpy(), dtype=np.float64)
-        except (ValueError, TypeError):
-            raise TableError(f"{name}: column {header[place]!r} holds {column.type}, not numbers.") from None
+        kind = column.type
+        if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
+            raise TableError(f"{name}: column {header[place]!r} holds {kind}, not numbers.")
+        values = np.asarray(column.to_numpy(), dtype=np.float64)
         wrong = np.flatnonzero(~np.isfinite(values))
         if len(wrong):
             raise TableError(f"{name}: row {wrong[0]}, column {header[place]!r}: no finite number.")
@@ -361,16 +389,15 @@ def _read_parquet(source: Any, columns: Columns, labelled: bool) -> Table:
     return Table(X, y, weight, [header[place] for place in places.features])
 
 
-def _read_npz(source: Any, labelled: bool) -> Table:
+def _read_npz(source: Any, columns: Columns, labelled: bool) -> Table:
     name = name_of(source)
     try:
         with np.load(io.BytesIO(source.read()) if hasattr(source, "read") else source) as arrays:
             found = {key: arrays[key] for key in arrays.files}
-    except (ValueError, EOFError, AttributeError, BadZipFile) as error:
-        raise TableError(f"{name}: it cannot be read as .npz: {error}.") from None
+    except (ValueError, EOFError, AttributeError, BadZipFile, zlib.error):
+        raise TableError(f"{name}: it cannot be read as .npz with arrays of numbers and text.") from None
     if {"data", "indices", "indptr", "shape"} <= found.keys():
-        shape = tuple(int(n) for n in found["shape"])
-        X: Any = sp.csr_matrix((found["data"], found["indices"], found["indptr"]), shape=shape)
+        X: Any = _sparse(found, name)
     elif "X" in found:
         X = found["X"]
     else:
@@ -378,7 +405,26 @@ def _read_npz(source: Any, labelled: bool) -> Table:
     if labelled and "y" not in found:
         raise TableError(f"{name}: there is no array y with the labels; it has {_listed(list(found))}.")
     names = found["feature_names"].astype(str).tolist() if "feature_names" in found else None
+    if names is not None and columns.features is not None:
+        X = X[:, columns.places(names, name, labelled=False).features]
+        names = list(columns.features)
     return Table(X, found["y"] if labelled else None, found.get("sample_weight"), names)
+
+
+def _sparse(found: dict[str, AnyArray], name: str) -> Any:
+    """The matrix of arrays that ``scipy.sparse.save_npz`` wrote, or that are as its."""
+    kind = found.get("format", np.array("csr")).item()
+    kind = kind.decode() if isinstance(kind, bytes) else kind
+    if kind not in ("csr", "csc"):
+        raise TableError(f"{name}: its matrix has the format {str(kind)[:20]!r}; csr and csc are read.")
+    shape = tuple(int(n) for n in found["shape"])
+    arrays = (found["data"], found["indices"], found["indptr"])
+    try:
+        matrix = sp.csr_matrix(arrays, shape=shape) if kind == "csr" else sp.csc_matrix(arrays, shape=shape)
+        matrix.check_format(full_check=True)
+    except (ValueError, TypeError) as error:
+        raise TableError(f"{name}: its arrays are no {kind.upper()} matrix: {error}.") from None
+    return matrix.tocsr()
 
 
 def _read_store(source: Any, labelled: bool) -> Table:
