@@ -1,0 +1,95 @@
+"""Data sets by the names of the paper's tables, and their folds."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.model_selection import StratifiedKFold, train_test_split
+
+from sparsebayes.io import datasets
+
+N_FOLDS = 5
+AS_GIVEN = " as given"  # after a name: the file's own values, not scaled to [-1, 1]
+TEST_SHARE = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    X: Any
+    y: np.ndarray
+    digest: str  # of the values and the labels
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A fold "3", an inner fold "3.1" of its training rows, or a seed "s0" of a 75/25 split."""
+
+    name: str
+
+    @property
+    def is_inner(self) -> bool:
+        return "." in self.name
+
+    @property
+    def outer(self) -> str:
+        return self.name.partition(".")[0]
+
+
+def outer_folds() -> Iterator[Split]:
+    return (Split(str(k)) for k in range(N_FOLDS))
+
+
+def inner_folds() -> Iterator[Split]:
+    return (Split(f"{k}.{j}") for k in range(N_FOLDS) for j in range(N_FOLDS))
+
+
+@lru_cache(maxsize=1)
+def load(name: str) -> Data:
+    """Small sets of the paper scaled to [-1, 1] on all rows, as the paper says; others as they are."""
+    file = name.removesuffix(AS_GIVEN)
+    info = datasets.describe(file)
+    if info.scaled_in_paper and file == name:
+        data = datasets.load_paper(file, download=False)
+    else:
+        data = datasets.load(file, download=False)
+    X = data.X.toarray() if sp.issparse(data.X) and info.scaled_in_paper else data.X
+    return Data(X, data.y, _digest(X, data.y))
+
+
+def shape(name: str) -> tuple[int, int, int]:
+    """Rows, features, classes: without reading it."""
+    info = datasets.describe(name.removesuffix(AS_GIVEN))
+    return info.n_rows, info.n_features, info.n_classes
+
+
+def rows(y: np.ndarray, split: Split) -> tuple[np.ndarray, np.ndarray]:
+    """Training and test rows."""
+    if split.name.startswith("s"):
+        train, test = train_test_split(
+            np.arange(len(y)), test_size=TEST_SHARE, stratify=y, random_state=int(split.name[1:])
+        )
+        return train, test
+    outer, _, inner = split.name.partition(".")
+    train, test = _fold(y, int(outer))
+    if not inner:
+        return train, test
+    part, held_out = _fold(y[train], int(inner))
+    return train[part], train[held_out]
+
+
+def _fold(y: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    folds = StratifiedKFold(N_FOLDS, shuffle=True, random_state=0)
+    return list(folds.split(np.zeros((len(y), 0)), y))[k]
+
+
+def _digest(X: Any, y: np.ndarray) -> str:
+    values = X.data if sp.issparse(X) else X
+    # Rounded: a reader may differ in the last bit.
+    content = np.ascontiguousarray(values, dtype=np.float32).tobytes() + np.asarray(y, dtype="<f4").tobytes()
+    return hashlib.sha256(content).hexdigest()[:8]
