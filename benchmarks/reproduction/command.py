@@ -9,6 +9,7 @@ import sys
 from benchmarks.common import say
 from benchmarks.reproduction.cells import CELLS, Store
 from benchmarks.reproduction.plan import Block, blocks, cheapest_first, read, seconds
+from benchmarks.reproduction.results import write_all
 from benchmarks.reproduction.run import run
 
 
@@ -34,6 +35,8 @@ def _parser() -> argparse.ArgumentParser:
         if do is _run:
             command.add_argument("--n-jobs", type=int, default=1, help="processes")
             command.add_argument("--limit", type=float, help="seconds a cell, instead of the plan's")
+    tables = commands.add_parser("tables", help="make the result files of the records")
+    tables.set_defaults(do=_tables)
     return parser
 
 
@@ -66,4 +69,9 @@ def _status(options: argparse.Namespace, command: str) -> int:
         print(f"{block.data:14} {block.model:16} {block.protocol:7} {len(cells):5} cells {minutes:8.1f} min")
     hours = sum(seconds(cell, store) for cell in missing) / 3600
     print(f"{total - len(missing)} of {total} cells have a record; the others may take {hours:.1f} h")
+    return 0
+
+
+def _tables(options: argparse.Namespace, command: str) -> int:
+    say(f"written: {', '.join(write_all(Store(CELLS))) or 'nothing new'}")
     return 0

@@ -68,6 +68,10 @@ def shape(name: str) -> tuple[int, int, int]:
     return info.n_rows, info.n_features, info.n_classes
 
 
+def at_hand(name: str) -> bool:
+    return datasets.find(name.removesuffix(AS_GIVEN)) is not None
+
+
 def rows(y: np.ndarray, split: Split) -> tuple[np.ndarray, np.ndarray]:
     """Training and test rows."""
     if split.name.startswith("s"):

@@ -12,7 +12,7 @@ from sklearn.metrics import log_loss
 
 from benchmarks.reproduction import datasets
 from benchmarks.reproduction.cells import Cell, Record
-from benchmarks.reproduction.models import MODELS, kept
+from benchmarks.reproduction.models import MODELS, chosen, kept
 from benchmarks.rivals.records import rounded
 
 
@@ -33,6 +33,7 @@ def measured(cell: Cell) -> Record:
         "acc": round(100 * float(classifier.score(data.X[test], data.y[test])), 3),
         "kept": rounded(kept(classifier)),
         "s": rounded(seconds),
+        **chosen(classifier),
         **_log_loss(classifier, data.X[test], data.y[test]),
         **_counts(classifier),
     }

@@ -7,15 +7,17 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import SVC
 
 from benchmarks.rivals.adapters import L1_C, liblinear
-from sparsebayes import RVMClassifier, SBELMClassifier, SBLClassifier
+from sparsebayes import RVMClassifier, SBELMClassifier, SBLClassifier, SBLClassifierCV
 
 Point = Mapping[str, float]
 Grid = dict[str, tuple[float, ...]]
 
+FOLDS = StratifiedKFold(5, shuffle=True, random_state=0)
 SIGMAS = tuple(2.0**k for k in range(-5, 6))
 SEEDS = (1, 2, 3, 4, 5)
 FEW_FEATURES = 100
@@ -75,6 +77,18 @@ def _svc(point: Point) -> SVC:
     return SVC(C=point["C"], gamma=point["sigma"] ** -2.0, cache_size=500)
 
 
+def _early_stop(point: Point) -> SBLClassifierCV:
+    return SBLClassifierCV("dqn", cv=FOLDS)
+
+
+def _searched(penalty: str, Cs: tuple[float, ...]) -> Model:
+    """Logistic regression with its C by five folds."""
+    return Model(
+        lambda point: GridSearchCV(liblinear(penalty, 1.0), {"C": Cs}, cv=FOLDS),
+        cost=lambda n, m, point: 30.0 * 1e-3 * n,
+    )
+
+
 FLAT = " flat"  # after a name: intercept_prior="flat"
 PRINTED = " eq. 9"  # after a name: the kernel as printed
 FOUR = ("DQN-RVM", "RVM", "DQN-SBELM", "SBELM")
@@ -101,16 +115,30 @@ MODELS: dict[str, Model] = {
     ),
     "LR-l2": _logistic("l2", "lambda", LAMBDAS, lambda value: 1.0 / value),
     "LR-l1": _logistic("l1", "C", L1_C, lambda value: value),
+    # Linear models on wide sets, each with its own cross-validation.
+    "DQN-SBL early stop": Model(_early_stop, cost=lambda n, m, point: 0.02 * n),
+    "SBL auto cv": Model(lambda point: SBLClassifier(select="cv"), cost=lambda n, m, point: 0.003 * n),
+    "LR-l2 cv": _searched("l2", tuple(1.0 / value for value in LAMBDAS)),
+    "LR-l1 cv": _searched("l1", L1_C),
 }
+
+
+def chosen(model: Any) -> dict[str, float]:
+    """What a model with a search of its own has settled on."""
+    if isinstance(model, GridSearchCV):
+        return {"C": float(model.best_params_["C"])}
+    if isinstance(model, SBLClassifierCV):
+        return {"stop": int(model.best_iteration_)}
+    return {}
 
 
 def kept(model: Any) -> float:
     """Basis functions, nodes, features or vectors that are left, a binary problem."""
+    if isinstance(model, GridSearchCV):
+        return float((model.best_estimator_.coef_ != 0).sum())
     if hasattr(model, "n_relevant_"):
         return float(model.n_relevant_.mean())
     if isinstance(model, SVC):
         pairs = len(model.classes_) * (len(model.classes_) - 1) / 2
         return float((model.dual_coef_ != 0).sum() / pairs)
     return sum(float((each.coef_ != 0).sum()) for each in model.estimators_) / len(model.estimators_)
-
-

@@ -44,9 +44,7 @@ class Block:
 
     def cells(self) -> Iterator[Cell]:
         return (
-            Cell.at(self.data, self.model, point, split)
-            for split in self.splits()
-            for point in self.points()
+            Cell.at(self.data, self.model, point, split) for split in self.splits() for point in self.points()
         )
 
 
