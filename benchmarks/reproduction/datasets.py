@@ -16,6 +16,7 @@ from sparsebayes.io import datasets
 
 N_FOLDS = 5
 AS_GIVEN = " as given"  # after a name: the file's own values, not scaled to [-1, 1]
+GENERATED = "generated "  # before rows and features: "generated 300x20"
 TEST_SHARE = 0.25
 
 
@@ -52,6 +53,9 @@ def inner_folds() -> Iterator[Split]:
 @lru_cache(maxsize=1)
 def load(name: str) -> Data:
     """Small sets of the paper scaled to [-1, 1] on all rows, as the paper says; others as they are."""
+    if name.startswith(GENERATED):
+        X, y = generated(*shape(name)[:2])
+        return Data(X, y, _digest(X, y))
     file = name.removesuffix(AS_GIVEN)
     info = datasets.describe(file)
     if info.scaled_in_paper and file == name:
@@ -62,8 +66,19 @@ def load(name: str) -> Data:
     return Data(X, data.y, _digest(X, data.y))
 
 
+def generated(n_rows: int, n_features: int) -> tuple[np.ndarray, np.ndarray]:
+    """Uniform in [-1, 1]; labels by a noisy function of four features."""
+    random = np.random.default_rng(0)
+    X = random.uniform(-1.0, 1.0, (n_rows, n_features))
+    score = np.sin(4.0 * X[:, 0]) + 2.0 * X[:, 1] * X[:, 2] + X[:, 3]
+    return X, (score + 0.5 * random.logistic(size=n_rows) > 0.0).astype(np.int64)
+
+
 def shape(name: str) -> tuple[int, int, int]:
     """Rows, features, classes: without reading it."""
+    if name.startswith(GENERATED):
+        n_rows, _, n_features = name.removeprefix(GENERATED).partition("x")
+        return int(n_rows), int(n_features), 2
     info = datasets.describe(name.removesuffix(AS_GIVEN))
     return info.n_rows, info.n_features, info.n_classes
 

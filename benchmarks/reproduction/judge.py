@@ -96,7 +96,7 @@ def curve(block: Block, store: Store, variable: str) -> list[dict[str, Any]]:
 
 
 def spread(block: Block, store: Store, variable: str) -> float | None:
-    """Standard deviation of the mean accuracy over one hyperparameter, on average over the rest of the grid."""
+    """Standard deviation of the mean accuracy over one hyperparameter, averaged over the rest of the grid."""
     records = store.records(block.data, block.model)
     groups: dict[Point, dict[float, list[float]]] = {}
     for cell in block.cells():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -32,13 +32,14 @@ class Model:
     make: Callable[[Point], Any]
     grid: Callable[[int], Grid] = lambda n_features: {}
     cost: Callable[[int, int, Point], float] = lambda n, m, point: 1e-6 * n * m
+    watch: str = "scores"  # what is measured: "scores", "path" or "cost"
 
     def points(self, n_features: int, narrowed: Mapping[str, Any] | None = None) -> list[dict[str, float]]:
-        """The grid, or the part of it that is named: ``{"sigma": [1, 2]}``."""
+        """The grid, or the part of it that is named, ``{"sigma": [1, 2]}``; or values that are not in it."""
         grid = self.grid(n_features)
         for name, values in (narrowed or {}).items():
             if name in grid:
-                grid[name] = tuple(value for value in grid[name] if value in values)
+                grid[name] = tuple(value for value in grid[name] if value in values) or tuple(values)
         return [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
 
 
@@ -121,6 +122,22 @@ MODELS: dict[str, Model] = {
     "LR-l2 cv": _searched("l2", tuple(1.0 / value for value in LAMBDAS)),
     "LR-l1 cv": _searched("l1", L1_C),
 }
+
+# The cost of a whole fit, and of its first two outer iterations, where little is pruned.
+MODELS["DQN-SBL path"] = Model(
+    lambda point: SBLClassifier("dqn"), cost=lambda n, m, point: 0.005 * n, watch="path"
+)
+for _name in FOUR:
+    MODELS[_name + " cost"] = replace(MODELS[_name], watch="cost")
+for _name, _parts in {
+    "DQN-RVM": _kernel("dqn", max_iter=2),
+    "RVM": _kernel("newton", max_iter=2),
+    "DQN-SBELM": _layer("dqn", max_iter=2),
+    "SBELM": _layer("newton", max_iter=2),
+    "DQN-SBL": Model(lambda point: SBLClassifier("dqn", max_iter=2)),
+    "SBL": Model(lambda point: SBLClassifier("newton", max_iter=2)),
+}.items():
+    MODELS[_name + " growth"] = replace(_parts, watch="cost")
 
 
 def chosen(model: Any) -> dict[str, float]:
