@@ -8,6 +8,8 @@ import sys
 
 from benchmarks.common import say
 from benchmarks.reproduction.cells import CELLS, Store
+from benchmarks.reproduction.figures import draw_all
+from benchmarks.reproduction.page import write_page
 from benchmarks.reproduction.plan import Block, blocks, cheapest_first, read, seconds
 from benchmarks.reproduction.results import write_all
 from benchmarks.reproduction.run import run
@@ -37,6 +39,8 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument("--limit", type=float, help="seconds a cell, instead of the plan's")
     tables = commands.add_parser("tables", help="make the result files of the records")
     tables.set_defaults(do=_tables)
+    page = commands.add_parser("page", help="make docs/reproduction.md of the result files, with its figures")
+    page.set_defaults(do=_page)
     return parser
 
 
@@ -74,4 +78,10 @@ def _status(options: argparse.Namespace, command: str) -> int:
 
 def _tables(options: argparse.Namespace, command: str) -> int:
     say(f"written: {', '.join(write_all(Store(CELLS))) or 'nothing new'}")
+    return 0
+
+
+def _page(options: argparse.Namespace, command: str) -> int:
+    draw_all()
+    say(f"written: {write_page().name}")
     return 0

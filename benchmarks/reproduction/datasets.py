@@ -83,8 +83,13 @@ def shape(name: str) -> tuple[int, int, int]:
     return info.n_rows, info.n_features, info.n_classes
 
 
-def at_hand(name: str) -> bool:
-    return datasets.find(name.removesuffix(AS_GIVEN)) is not None
+def shape_here(name: str) -> tuple[int, int, int] | None:
+    """Of the file that is found, which may be a rebuilt one; None where there is none."""
+    info, path = datasets.describe(name), datasets.find(name)
+    if path is None:
+        return None
+    rebuilt = info.n_rebuilt is not None and path.name != info.file
+    return info.n_rows, info.n_rebuilt if rebuilt else info.n_features, info.n_classes
 
 
 def rows(y: np.ndarray, split: Split) -> tuple[np.ndarray, np.ndarray]:

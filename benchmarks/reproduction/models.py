@@ -104,6 +104,7 @@ MODELS: dict[str, Model] = {
     "SBELM" + FLAT: _layer("newton", intercept_prior="flat"),
     "DQN-RVM" + PRINTED: _kernel("dqn", "exponential"),
     "RVM" + PRINTED: _kernel("newton", "exponential"),
+    "DQN-RVM c = 1": _kernel("dqn", gamma_floor=1.0),
     "DQN-SBL": Model(lambda point: SBLClassifier("dqn")),
     "SBL": Model(lambda point: SBLClassifier("newton")),
     "SBL auto": Model(lambda point: SBLClassifier()),
