@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
 import sys
 
 from benchmarks.common import say
 from benchmarks.reproduction.cells import CELLS, Store
 from benchmarks.reproduction.figures import draw_all
+from benchmarks.reproduction.gate import gate
 from benchmarks.reproduction.page import write_page
 from benchmarks.reproduction.plan import Block, blocks, cheapest_first, read, seconds
 from benchmarks.reproduction.results import write_all
@@ -41,6 +43,10 @@ def _parser() -> argparse.ArgumentParser:
     tables.set_defaults(do=_tables)
     page = commands.add_parser("page", help="make docs/reproduction.md of the result files, with its figures")
     page.set_defaults(do=_page)
+    gate_ = commands.add_parser("gate", help="run the quick part of Table II, and compare with the baseline")
+    gate_.set_defaults(do=lambda options, command: gate(options.n_jobs, options.keep))
+    gate_.add_argument("--n-jobs", type=int, default=os.cpu_count() or 1, help="processes")
+    gate_.add_argument("--keep", action="store_true", help="what is measured becomes the baseline")
     return parser
 
 

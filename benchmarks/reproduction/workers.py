@@ -15,12 +15,12 @@ Outcome = dict[str, Any]
 
 
 class Worker(Generic[Task]):
-    """A process of its own; made anew after one was ended."""
+    """A process of its own, started when there is something to do, and anew after one was ended."""
 
     def __init__(self, work: Callable[[Task], Outcome]):
         self.work = work
         self.task: Task | None = None
-        self._start()
+        self.process: Any = None
 
     def _start(self) -> None:
         context = multiprocessing.get_context("spawn")
@@ -28,8 +28,11 @@ class Worker(Generic[Task]):
         self.process = context.Process(target=_serve, args=(self.work, other), daemon=True)
         self.process.start()
         other.close()
+        self.pipe.recv()  # it is ready: importing does not count
 
     def give(self, task: Task, limit: float) -> None:
+        if self.process is None:
+            self._start()
         self.task, self.given, self.limit = task, time.monotonic(), limit
         self.pipe.send(task)
 
@@ -39,24 +42,23 @@ class Worker(Generic[Task]):
 
     def outcome(self) -> Outcome:
         """Of a worker that has answered, has died or has run out of time."""
-        if self.pipe.poll():
-            try:
-                return self.pipe.recv()
-            except EOFError:
-                self.process.join()
-                outcome = {"status": "failed", "error": f"ended with exit code {self.process.exitcode}"}
-        else:
-            self.process.kill()
+        if not self.pipe.poll():
+            self.end()
+            return {"status": "limit", "limit": self.limit}
+        try:
+            return self.pipe.recv()
+        except EOFError:
             self.process.join()
-            outcome = {"status": "limit", "limit": self.limit}
-        self.pipe.close()
-        self._start()
-        return outcome
+            code = self.process.exitcode
+            self.end()
+            return {"status": "failed", "error": f"ended with exit code {code}"}
 
     def end(self) -> None:
-        self.process.kill()
-        self.process.join()
-        self.pipe.close()
+        if self.process is not None:
+            self.process.kill()
+            self.process.join()
+            self.pipe.close()
+            self.process = None
 
 
 def in_workers(
@@ -89,6 +91,7 @@ def _next(worker: Worker[Task], queue: Iterator[Task], limit: Callable[[Task], f
 
 
 def _serve(work: Callable[[Task], Outcome], pipe: Connection) -> None:
+    pipe.send("ready")
     while True:
         try:
             task = pipe.recv()
