@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import time
 
 import numpy as np
@@ -21,6 +22,7 @@ from benchmarks.reproduction.models import FOUR, LAMBDAS, MODELS
 from benchmarks.reproduction.page import PAGE, page
 from benchmarks.reproduction.page_small import held
 from benchmarks.reproduction.plan import Block, blocks, read
+from benchmarks.reproduction.report import report
 from benchmarks.reproduction.run import run
 from benchmarks.rivals.adapters import liblinear
 
@@ -243,6 +245,22 @@ def test_result_files_keep_their_date_where_nothing_is_new(tmp_path):
 
 def test_the_page_is_what_the_result_files_make():
     assert PAGE.read_text() == page(), "run python -m benchmarks page"
+
+
+def test_the_report_stands_alone(tmp_path):
+    svg = '<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg"><g id="a"/><use href="#a"/></svg>'
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.svg").write_text(svg)
+    text = "# Title\n\n| a | b |\n| --- | ---: |\n| x | **−1** |\n\n![One](one.svg)\n\n![Two](two.svg)\n"
+    html = report(text, tmp_path)
+    assert "<title>Title</title>" in html
+    assert html.count("<table>") == html.count("</table>") == 1
+    assert html.count("<svg") == 2
+    for name in ("one", "two"):
+        assert f'<g id="{name}-a"/><use href="#{name}-a"/>' in html
+    assert "prefers-color-scheme: dark" in html
+    loaded = re.findall(r'(?:src|href)="(?!#)|@import|url\((?!#)', html)
+    assert loaded == []
 
 
 def test_the_gate_misses_where_a_model_gets_worse():

@@ -6,6 +6,7 @@ import argparse
 import os
 import shlex
 import sys
+from pathlib import Path
 
 from benchmarks.common import say
 from benchmarks.reproduction.cells import CELLS, Store
@@ -13,6 +14,7 @@ from benchmarks.reproduction.figures import draw_all
 from benchmarks.reproduction.gate import gate
 from benchmarks.reproduction.page import write_page
 from benchmarks.reproduction.plan import Block, blocks, cheapest_first, read, seconds
+from benchmarks.reproduction.report import report
 from benchmarks.reproduction.results import write_all
 from benchmarks.reproduction.run import run
 
@@ -43,6 +45,7 @@ def _parser() -> argparse.ArgumentParser:
     tables.set_defaults(do=_tables)
     page = commands.add_parser("page", help="make docs/reproduction.md of the result files, with its figures")
     page.set_defaults(do=_page)
+    page.add_argument("--html", type=Path, help="write it to this file as well, as one that stands alone")
     gate_ = commands.add_parser("gate", help="run the quick part of Table II, and compare with the baseline")
     gate_.set_defaults(do=lambda options, command: gate(options.n_jobs, options.keep))
     gate_.add_argument("--n-jobs", type=int, default=os.cpu_count() or 1, help="processes")
@@ -90,4 +93,7 @@ def _tables(options: argparse.Namespace, command: str) -> int:
 def _page(options: argparse.Namespace, command: str) -> int:
     draw_all()
     say(f"written: {write_page().name}")
+    if options.html is not None:
+        options.html.write_text(report())
+        say(f"written: {options.html}")
     return 0
