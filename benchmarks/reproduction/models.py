@@ -9,6 +9,7 @@ from typing import Any
 
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.multiclass import OneVsRestClassifier
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 
 from benchmarks.rivals.adapters import L1_C, liblinear
@@ -115,6 +116,7 @@ MODELS: dict[str, Model] = {
     "SVC-RBF": Model(
         _svc, lambda m: {"C": SVC_C, "sigma": SVC_SIGMAS}, lambda n, m, point: 2e-9 * n**2 * (m + 10)
     ),
+    "1-NN": Model(lambda point: KNeighborsClassifier(1)),
     "LR-l2": _logistic("l2", "lambda", LAMBDAS, lambda value: 1.0 / value),
     "LR-l1": _logistic("l1", "C", L1_C, lambda value: value),
     # Linear models on wide sets, each with its own cross-validation.
@@ -154,6 +156,8 @@ def kept(model: Any) -> float:
     """Basis functions, nodes, features or vectors that are left, a binary problem."""
     if isinstance(model, GridSearchCV):
         return float((model.best_estimator_.coef_ != 0).sum())
+    if isinstance(model, KNeighborsClassifier):
+        return float(model.n_samples_fit_)
     if hasattr(model, "n_relevant_"):
         return float(model.n_relevant_.mean())
     if isinstance(model, SVC):

@@ -43,6 +43,10 @@ def page(folder: Path = PAPER, notes_file: Path = NOTES) -> str:
             "### Eq. 9 as printed",
             [notes["eq9"], "", *page_small.kernel_as_printed(table2, results["experiments"])],
         ),
+        (
+            "### Features as given",
+            [notes["as_given"], "", *page_small.as_given(table2, results["experiments"])],
+        ),
         ("## Table III: what is kept", [notes["sparsity"], "", *page_small.sparsity(paper, table2)]),
         ("## Table IV: training time", [notes["times"], "", *page_small.times(paper, table2)]),
         ("## Beside them", [notes["others"], "", *page_small.others(paper, table2)]),

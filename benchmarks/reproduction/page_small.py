@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from benchmarks.reproduction.datasets import AS_GIVEN
 from benchmarks.reproduction.markdown import duration, signed, spread, table
 from benchmarks.reproduction.models import FLAT, FOUR, PRINTED
 
@@ -176,12 +177,32 @@ def others(printed: Results, table2: Results) -> list[str]:
     return table(["data", *OTHERS], rows)
 
 
+def as_given(table2: Results, experiments: Results) -> list[str]:
+    """Features as they are in the files against features scaled to [-1, 1]."""
+    scaled, found = cells_by_name(table2) | cells_by_name(experiments), cells_by_name(experiments)
+    rows = []
+    for (name, model, protocol), each in found.items():
+        data = name.removesuffix(AS_GIVEN)
+        if data == name:
+            continue
+        base = scaled.get((data, model, protocol))
+        both = [
+            (one["accuracy_mean"], one["accuracy_std"], one["kept_mean"]) if one else None
+            for one in (base, each)
+        ]
+        texts = [["–", "–"] if one is None else [spread(*one[:2]), f"{one[2]:.1f}"] for one in both]
+        rows.append([data, model, *texts[0], *texts[1]])
+    if not rows:
+        return ["Not run yet.", ""]
+    return table(["data", "model", "scaled to [−1, 1]", "kept", "as given", "kept"], rows, right=2)
+
+
 def kernel_as_printed(table2: Results, experiments: Results) -> list[str]:
     gaussian, printed = cells_by_name(table2), cells_by_name(experiments)
     rows = []
     for (data, model, _), found in printed.items():
         base = gaussian.get((data, model.removesuffix(PRINTED), "paper"))
-        if model.endswith(PRINTED) and base:
+        if model.endswith(PRINTED) and base and not data.endswith(AS_GIVEN):
             rows.append(
                 [
                     data,
