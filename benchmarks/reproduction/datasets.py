@@ -15,7 +15,8 @@ from sklearn.model_selection import StratifiedKFold, train_test_split
 from sparsebayes.io import datasets
 
 N_FOLDS = 5
-AS_GIVEN = " as given"  # after a name: the file's own values, not scaled to [-1, 1]
+# After a name: the file's own values, or all of them by one map to [-1, 1], instead of column by column.
+AS_GIVEN, AS_ONE = " as given", " scaled as one"
 GENERATED = "generated "  # before rows and features: "generated 300x20"
 TEST_SHARE = 0.25
 
@@ -56,14 +57,20 @@ def load(name: str) -> Data:
     if name.startswith(GENERATED):
         X, y = generated(*shape(name)[:2])
         return Data(X, y, _digest(X, y))
-    file = name.removesuffix(AS_GIVEN)
+    file = plain(name)
     info = datasets.describe(file)
     if info.scaled_in_paper and file == name:
         data = datasets.load_paper(file, download=False)
     else:
         data = datasets.load(file, download=False)
     X = data.X.toarray() if sp.issparse(data.X) and info.scaled_in_paper else data.X
+    if name.endswith(AS_ONE):
+        X = 2.0 * (X - X.min()) / (X.max() - X.min()) - 1.0
     return Data(X, data.y, _digest(X, data.y))
+
+
+def plain(name: str) -> str:
+    return name.removesuffix(AS_GIVEN).removesuffix(AS_ONE)
 
 
 def generated(n_rows: int, n_features: int) -> tuple[np.ndarray, np.ndarray]:
@@ -79,7 +86,7 @@ def shape(name: str) -> tuple[int, int, int]:
     if name.startswith(GENERATED):
         n_rows, _, n_features = name.removeprefix(GENERATED).partition("x")
         return int(n_rows), int(n_features), 2
-    info = datasets.describe(name.removesuffix(AS_GIVEN))
+    info = datasets.describe(plain(name))
     return info.n_rows, info.n_features, info.n_classes
 
 

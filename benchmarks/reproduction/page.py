@@ -44,8 +44,8 @@ def page(folder: Path = PAPER, notes_file: Path = NOTES) -> str:
             [notes["eq9"], "", *page_small.kernel_as_printed(table2, results["experiments"])],
         ),
         (
-            "### Features as given",
-            [notes["as_given"], "", *page_small.as_given(table2, results["experiments"])],
+            "### How features were scaled",
+            [notes["scaling"], "", *page_small.scalings(table2, results["experiments"])],
         ),
         ("## Table III: what is kept", [notes["sparsity"], "", *page_small.sparsity(paper, table2)]),
         ("## Table IV: training time", [notes["times"], "", *page_small.times(paper, table2)]),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from benchmarks.reproduction.datasets import AS_GIVEN
+from benchmarks.reproduction.datasets import AS_GIVEN, AS_ONE, plain
 from benchmarks.reproduction.markdown import duration, signed, spread, table
 from benchmarks.reproduction.models import FLAT, FOUR, PRINTED
 
@@ -177,24 +177,25 @@ def others(printed: Results, table2: Results) -> list[str]:
     return table(["data", *OTHERS], rows)
 
 
-def as_given(table2: Results, experiments: Results) -> list[str]:
-    """Features as they are in the files against features scaled to [-1, 1]."""
-    scaled, found = cells_by_name(table2) | cells_by_name(experiments), cells_by_name(experiments)
+def scalings(table2: Results, experiments: Results) -> list[str]:
+    """Features scaled column by column, by one map, and as they are in the files."""
+    found = cells_by_name(table2) | cells_by_name(experiments)
+    names = [(plain(data), model) for data, model, _ in found if plain(data) != data]
     rows = []
-    for (name, model, protocol), each in found.items():
-        data = name.removesuffix(AS_GIVEN)
-        if data == name:
-            continue
-        base = scaled.get((data, model, protocol))
-        both = [
-            (one["accuracy_mean"], one["accuracy_std"], one["kept_mean"]) if one else None
-            for one in (base, each)
-        ]
-        texts = [["–", "–"] if one is None else [spread(*one[:2]), f"{one[2]:.1f}"] for one in both]
-        rows.append([data, model, *texts[0], *texts[1]])
+    for data, model in dict.fromkeys(names):
+        row = [data, model]
+        for variant in ("", AS_ONE, AS_GIVEN):
+            each = found.get((data + variant, model, "paper"))
+            row += (
+                [spread(each["accuracy_mean"], each["accuracy_std"]), f"{each['kept_mean']:.1f}"]
+                if each
+                else ["–"] * 2
+            )
+        rows.append(row)
     if not rows:
         return ["Not run yet.", ""]
-    return table(["data", "model", "scaled to [−1, 1]", "kept", "as given", "kept"], rows, right=2)
+    head = ["data", "model", "column by column", "kept", "by one map", "kept", "as given", "kept"]
+    return table(head, rows, right=2)
 
 
 def kernel_as_printed(table2: Results, experiments: Results) -> list[str]:
@@ -202,7 +203,7 @@ def kernel_as_printed(table2: Results, experiments: Results) -> list[str]:
     rows = []
     for (data, model, _), found in printed.items():
         base = gaussian.get((data, model.removesuffix(PRINTED), "paper"))
-        if model.endswith(PRINTED) and base and not data.endswith(AS_GIVEN):
+        if model.endswith(PRINTED) and base:
             rows.append(
                 [
                     data,
