@@ -126,7 +126,7 @@ def linear_growth(results: dict[str, Results]) -> Finding:
         f"{name}: operations {rows[name]['flops']:.2f}, memory {rows[name]['memory']:.2f}" for name in names
     )
     linear = all(rows[name]["flops"] < 1.2 for name in names)
-    verdict = "holds" if linear else "for features and hidden nodes; a kernel matrix has N² entries"
+    verdict = "holds" if linear else "holds for features and hidden nodes; a kernel matrix has N² entries"
     return f"Measured exponents (Table VI): {text}", verdict
 
 

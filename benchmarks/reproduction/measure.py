@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import tracemalloc
 import warnings
 from itertools import combinations
 from typing import Any
@@ -12,7 +13,6 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import log_loss
 
-from benchmarks.common import peak_rss
 from benchmarks.reproduction import datasets
 from benchmarks.reproduction.cells import Cell, Record
 from benchmarks.reproduction.models import MODELS, chosen, kept
@@ -58,22 +58,21 @@ def _path(classifier: Any, X: Any, y: np.ndarray, X_test: Any, y_test: np.ndarra
 
 
 def _cost(classifier: Any, X: Any, y: np.ndarray, X_test: Any, y_test: np.ndarray) -> Record:
-    """Multiplications and additions, by what the history counts, and peak memory above what was there."""
+    """Multiplications and additions, by what the history counts, and the most bytes that arrays took."""
     clone(classifier).set_params(max_iter=1).fit(*_few(X, y))  # what is loaded once in a process
-    _, peak = peak_rss(lambda: _timed(classifier, X, y))
+    tracemalloc.start()
+    start = time.process_time()
+    classifier.fit(X, y)
+    seconds = time.process_time() - start
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
     return {
-        "s": rounded(classifier.seconds_taken),
+        "s": rounded(seconds),
         "kept": rounded(kept(classifier)),
-        "rss": int(peak),
+        "bytes": peak,
         "flops": rounded(flops(classifier.history_, _problem_rows(y))),
         **_counts(classifier),
     }
-
-
-def _timed(classifier: Any, X: Any, y: np.ndarray) -> None:
-    start = time.process_time()
-    classifier.fit(X, y)
-    classifier.seconds_taken = time.process_time() - start
 
 
 def _few(X: Any, y: np.ndarray) -> tuple[Any, np.ndarray]:

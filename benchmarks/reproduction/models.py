@@ -36,11 +36,11 @@ class Model:
     watch: str = "scores"  # what is measured: "scores", "path" or "cost"
 
     def points(self, n_features: int, narrowed: Mapping[str, Any] | None = None) -> list[dict[str, float]]:
-        """The grid, or the part of it that is named, ``{"sigma": [1, 2]}``; or values that are not in it."""
+        """The grid, with other values where some are named: ``{"sigma": [1, 2]}``."""
         grid = self.grid(n_features)
         for name, values in (narrowed or {}).items():
             if name in grid:
-                grid[name] = tuple(value for value in grid[name] if value in values) or tuple(values)
+                grid[name] = tuple(values)
         return [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
 
 

@@ -96,11 +96,11 @@ def cost(store: Store) -> dict[str, Any]:
             if dqn and full:
                 row[model] = {
                     "flops": _ratio(dqn, full, "flops"),
-                    "memory": _ratio(dqn, full, "rss"),
+                    "memory": _ratio(dqn, full, "bytes"),
                     "seconds": _ratio(dqn, full, "s"),
                     "dqn_flops": dqn["flops"],
-                    "dqn_memory_mb": round(dqn["rss"] / 1e6, 1),
-                    "memory_mb": round(full["rss"] / 1e6, 1),
+                    "dqn_memory_mb": round(dqn["bytes"] / 1e6, 1),
+                    "memory_mb": round(full["bytes"] / 1e6, 1),
                 }
         rows.append(row)
     return {"rows": rows}
@@ -111,7 +111,7 @@ def _ratio(one: Record, other: Record, name: str) -> float | None:
 
 
 def growth(store: Store) -> dict[str, Any]:
-    """Table VI: slopes of logarithms, over four doublings."""
+    """Table VI: slopes of logarithms over four doublings; of work, a product with X."""
     by_model: dict[str, list[tuple[float, Record]]] = {}
     for block in blocks(read("paper/table6.yaml")):
         model = block.model.removesuffix(" growth")
@@ -128,11 +128,11 @@ def growth(store: Store) -> dict[str, Any]:
                 "grows": GROWS[model.removeprefix("DQN-")],
                 "printed": [computation, storage],
                 "sizes": [size for size, _ in points],
-                "flops": _slope(points, "flops"),
-                "seconds": _slope(points, "s"),
-                "memory": _slope(points, "rss"),
+                "flops": _slope([(size, record["flops"] / record["passes"]) for size, record in points]),
+                "seconds": _slope([(size, record["s"] / record["passes"]) for size, record in points]),
+                "memory": _slope([(size, record["bytes"]) for size, record in points]),
                 "passes": [record["passes"] for _, record in points],
-                "peak_mb": [round(record["rss"] / 1e6, 2) for _, record in points],
+                "peak_mb": [round(record["bytes"] / 1e6, 2) for _, record in points],
             }
         )
     return {"rows": rows}
@@ -145,8 +145,7 @@ def _size(model: str, data: str, record: Record) -> float:
     return round(TRAINING_SHARE * n_rows) if "sigma" in record["point"] else n_features
 
 
-def _slope(points: list[tuple[float, Record]], name: str) -> float:
+def _slope(points: list[tuple[float, float]]) -> float:
     """Over the larger half, where what does not grow counts least."""
-    top = points[len(points) // 2 :]
-    logs = np.log([[size, max(record[name], 1e-9)] for size, record in top])
+    logs = np.log(np.maximum(points[len(points) // 2 :], 1e-12))
     return round(float(np.polyfit(logs[:, 0], logs[:, 1], 1)[0]), 2)
