@@ -1,4 +1,4 @@
-"""Where the packages for ONNX are missing: examples that need them are skipped, and a module not imported."""
+"""Where an optional package is missing: examples that need it are skipped, and its module not imported."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ from importlib.util import find_spec
 
 import pytest
 
-missing = [name for name in ("onnx", "onnxruntime", "skl2onnx") if find_spec(name) is None]
-collect_ignore = ["src/sparsebayes/export/onnx_graph.py"] if "onnx" in missing else []
+missing = [name for name in ("onnx", "onnxruntime", "skl2onnx", "pyarrow") if find_spec(name) is None]
+words = {"pyarrow" if name == "pyarrow" else "onnx" for name in missing}
+modules = {"onnx": "src/sparsebayes/export/onnx_graph.py", "pyarrow": "src/sparsebayes/io/tables.py"}
+collect_ignore = [path for name, path in modules.items() if name in missing]
 
 
 def pytest_collection_modifyitems(items):
-    """From the first example of a text that mentions ONNX to its end, for later ones build on it."""
+    """From the first example of a text that mentions it to its end, for later ones build on it."""
     for item in items if missing else []:
         if isinstance(item, pytest.DoctestItem):
             needed = False
             for example in item.dtest.examples:
-                needed = needed or "onnx" in example.source
+                needed = needed or any(word in example.source for word in words)
                 example.options[doctest.SKIP] = needed or example.options.get(doctest.SKIP, False)

@@ -96,16 +96,16 @@ def peak_rss(action: Callable[[], Result]) -> tuple[Result, int]:
     return result, _status_bytes("VmHWM") - before
 
 
-def peak_bytes() -> int:
-    """The most that this process ever had in memory (Linux)."""
-    return _status_bytes("VmHWM")
+def peak_bytes(process: int | str = "self") -> int:
+    """The most that a process ever had in memory (Linux)."""
+    return _status_bytes("VmHWM", process)
 
 
-def _status_bytes(field: str) -> int:
-    for line in Path("/proc/self/status").read_text().splitlines():
+def _status_bytes(field: str, process: int | str = "self") -> int:
+    for line in Path(f"/proc/{process}/status").read_text().splitlines():
         if line.startswith(f"{field}:"):
             return int(line.split()[1]) * 1024
-    raise RuntimeError(f"/proc/self/status has no {field}.")
+    raise RuntimeError(f"/proc/{process}/status has no {field}.")
 
 
 def thresholds(benchmark: str) -> dict[str, float]:

@@ -9,7 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sparsebayes.basis import KernelBasis, as_matrix
-from sparsebayes.design import ComputedDesign, HoldLimit, Meter, Metered, Threads, WithIntercept, as_design
+from sparsebayes.design import (
+    ComputedDesign,
+    Here,
+    HoldLimit,
+    Meter,
+    Metered,
+    RowBlocks,
+    Threads,
+    WithIntercept,
+    as_design,
+)
+from sparsebayes.design import blocks as blocks_module
 from sparsebayes.design import computed as computed_module
 from sparsebayes.design import sparse as sparse_module
 from sparsebayes.design.dense import DenseDesign
@@ -62,6 +73,35 @@ class TestTiles(TestCSR):
         design = super().make(X)
         assert len(design._tiles) > 3
         return design
+
+
+class TestRowBlocks(DesignContract):
+    """Blocks of sparse rows, of which the columns that are kept are held at once."""
+
+    crew = Here()
+
+    def make(self, X):
+        return as_design(RowBlocks.of_matrix(sp.csr_array(X), 7, self.crew))[0]
+
+
+class TestRowBlocksInThreads(TestRowBlocks):
+    crew = Here(2)
+
+
+class TestRowBlocksLoadedEachTime(TestRowBlocks):
+    @pytest.fixture(autouse=True)
+    def nothing_held(self, monkeypatch):
+        monkeypatch.setattr(blocks_module, "HELD_ENTRIES", -1)
+
+
+class TestDenseRowBlocks(DesignContract):
+    def make(self, X):
+        return as_design(RowBlocks.of_matrix(X, 7))[0]
+
+
+class TestRowBlocksFloat32(TestDenseFloat32):
+    def make(self, X):
+        return as_design(RowBlocks.of_matrix(sp.csr_array(X.astype(np.float32)), 7))[0]
 
 
 class ArraySource:

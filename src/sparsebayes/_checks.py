@@ -30,8 +30,8 @@ def check_structure(X: Any, estimator: str) -> None:
         ) from error
 
 
-def check_finite(X: Any, estimator: str) -> None:
-    """Name the first entry of X, in row order, that is not finite."""
+def check_finite(X: Any, estimator: str, first_row: int = 0) -> None:
+    """Name the first entry of X, in row order, that is not finite; rows count from ``first_row``."""
     values = X.data if sp.issparse(X) else X
     # A sum over finite values may overflow, hence the second look.
     with np.errstate(over="ignore", invalid="ignore"):
@@ -51,7 +51,7 @@ def check_finite(X: Any, estimator: str) -> None:
     name = "NaN" if np.isnan(value) else "infinity"
     raise ValueError(
         f"Input X contains {name}: {estimator} does not accept missing or infinite values, and row "
-        f"{row}, column {column} holds {value}. Impute or drop such entries first."
+        f"{first_row + row}, column {column} holds {value}. Impute or drop such entries first."
     )
 
 

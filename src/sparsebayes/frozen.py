@@ -21,6 +21,8 @@ from sparsebayes.basis import (
     evaluated,
     margins,
 )
+from sparsebayes.design import Here, RowBlocks, rows_of
+from sparsebayes.io import BlockStore
 from sparsebayes.posterior import Posterior, moderated
 
 MAX_LABEL_CHARACTERS = 1 << 22
@@ -104,7 +106,7 @@ class FrozenModel:
         return self.columns[entries].astype(np.intp), weights, float(self.intercepts[k])
 
     def predict(self, X: Any) -> AnyArray:
-        """The most probable label of each row of X, an array or a scipy.sparse matrix."""
+        """The most probable label of each row of X: an array, a scipy.sparse matrix or a BlockStore."""
         return np.asarray(self.classes[self.scores(self.rows(X)).codes()])
 
     def predict_proba(self, X: Any) -> AnyArray:
@@ -125,8 +127,15 @@ class FrozenModel:
 
     def scores(self, X: Any) -> multiclass.Scores:
         """All that there is to predict for rows that are known to be valid."""
-        z = self._margins(X) if self.posteriors is None else self._moderated_margins(X, self.posteriors)
+        if isinstance(X, RowBlocks):
+            models = [X.crew.shared(self)] * len(X.blocks)
+            z = np.concatenate(list(X.crew.each(_margins_of_block, X.blocks, models)))
+        else:
+            z = self._margins_of_rows(X)
         return multiclass.Scores(z, len(self.classes), self.scheme, X.dtype)
+
+    def _margins_of_rows(self, X: Any) -> Matrix:
+        return self._margins(X) if self.posteriors is None else self._moderated_margins(X, self.posteriors)
 
     def _margins(self, X: Any) -> Matrix:
         coef = np.zeros((self.n_problems, len(self.basis.numbers)))
@@ -144,8 +153,8 @@ class FrozenModel:
         return out
 
     def rows(self, X: Any) -> Any:
-        """X as a float array or a CSR matrix; a ValueError if it is not what this model predicts for."""
-        names = getattr(X, "columns", None)
+        """X as an array, a CSR matrix or a store; a ValueError if it is not what this model predicts for."""
+        names = X.feature_names if isinstance(X, BlockStore) else getattr(X, "columns", None)
         if names is not None and self.feature_names is not None and all(isinstance(n, str) for n in names):
             wrong = [i for i, (n, own) in enumerate(zip(names, self.feature_names, strict=False)) if n != own]
             if wrong:
@@ -153,7 +162,10 @@ class FrozenModel:
                     f"The columns of X must be those of the fit, in the same order: column {wrong[0]} is "
                     f"{names[wrong[0]]!r}, where the model has {self.feature_names[wrong[0]]!r}."
                 )
-        rows = _checks.check_rows(X, type(self).__name__)
+        if isinstance(X, BlockStore):
+            rows: Any = rows_of(X, Here())
+        else:
+            rows = X if isinstance(X, RowBlocks) else _checks.check_rows(X, type(self).__name__)
         if rows.shape[1] != self.n_features:
             raise ValueError(f"X has {rows.shape[1]} features, but this model expects {self.n_features}.")
         return rows
@@ -183,6 +195,10 @@ class FrozenModel:
             _require(
                 all(isinstance(name, str) for name in self.feature_names), "feature names are no strings"
             )
+
+
+def _margins_of_block(X: Any, model: FrozenModel) -> Matrix:
+    return model._margins_of_rows(X.tocsr() if sp.issparse(X) else X)
 
 
 def as_frozen(model: Any) -> FrozenModel:

@@ -9,7 +9,14 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from sparsebayes._typing import AnyArray, IntVector
-from sparsebayes.design import ComputedDesign, HoldLimit, Threads, automatic_count, row_slices
+from sparsebayes.design import (
+    ComputedDesign,
+    HoldLimit,
+    RowBlocks,
+    Threads,
+    automatic_count,
+    row_slices,
+)
 
 # Entries of a matrix with a bounded number of columns that is held in memory: half a gigabyte.
 MAX_HELD = 1 << 26
@@ -68,6 +75,8 @@ def as_matrix(basis: Basis, X: Any, limit: HoldLimit | None, threads: int | None
     A matrix that ``limit`` does not allow is computed in blocks whenever it is needed, by so many
     ``threads``, or, if None, by as many as its size is worth.
     """
+    if isinstance(X, RowBlocks):
+        return _of_blocks(basis, X, limit)
     evaluation = Evaluation(basis, X)
     n_rows, n_functions = evaluation.shape
     if limit is None:
@@ -76,6 +85,25 @@ def as_matrix(basis: Basis, X: Any, limit: HoldLimit | None, threads: int | None
         return basis.transform(X) if n_rows * n_functions <= IN_ONE_GO else _in_blocks(evaluation)
     workers = Threads(automatic_count(n_rows * n_functions) if threads is None else threads)
     return ComputedDesign(evaluation, workers, limit)
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """The basis at some rows, as what is done to a block of them."""
+
+    basis: Basis
+
+    def __call__(self, X: Any) -> AnyArray:
+        return np.asarray(self.basis.transform(X))
+
+
+def _of_blocks(basis: Basis, X: RowBlocks, limit: HoldLimit | None) -> RowBlocks:
+    """The basis at row blocks; one of features is those blocks themselves."""
+    if limit is None:
+        return X
+    n_functions = len(basis.numbers)
+    values = X.over([block.then(Values(basis)) for block in X.blocks], n_functions, dense=True)
+    return values.held() if limit.allows(values.shape) else values
 
 
 def _in_blocks(evaluation: Evaluation) -> AnyArray:

@@ -12,7 +12,7 @@ import scipy.special
 
 from sparsebayes._typing import AnyArray, IntVector, Vector
 from sparsebayes.basis.base import first_of_each
-from sparsebayes.design import row_shares
+from sparsebayes.design import RowBlocks, row_shares
 from sparsebayes.kernels import OUT_OF_RANGE, peak_of, sq_norms
 
 ACTIVATIONS: dict[str, Callable[[AnyArray], AnyArray]] = {
@@ -61,14 +61,7 @@ class HiddenBasis:
 
         <a, x> then has a variance of 1 over nodes and rows, b one of 1/3, whatever the units of X.
         """
-        share = row_shares(X.shape[0], weight)
-        peak = peak_of(X) or 1.0
-        X = X.astype(np.float64) * (1.0 / peak)
-        mean = np.asarray(X.T @ share).ravel()
-        if sp.issparse(X):
-            spread = max(float(share @ sq_norms(X)) - float(mean @ mean), 0.0)
-        else:
-            spread = float(share @ sq_norms(X - mean))
+        peak, mean, spread = _moments(X, row_shares(X.shape[0], weight))
         weights = self.weights * (np.sqrt(3.0 / spread) if spread > 0.0 else 1.0)
         biases = self.biases - weights @ mean
         weights /= peak
@@ -90,3 +83,28 @@ class HiddenBasis:
     def kept(self, active: IntVector) -> Self:
         weights, biases = self.weights[active], self.biases[active]
         return replace(self, weights=weights, biases=biases, numbers=self.numbers[active])
+
+
+def _moments(X: Any, share: Vector) -> tuple[float, Vector, float]:
+    """The largest entry of X; and of X over it, the mean and the mean square distance from that."""
+    if not isinstance(X, RowBlocks):
+        peak = peak_of(X) or 1.0
+        mean = _mean(X, share, peak)
+        spread = _spread(X, share, peak, mean)
+    else:
+        peak = max(X.crew.each(peak_of, X.blocks)) or 1.0
+        peaks = [peak] * len(X.blocks)
+        mean = X.crew.total(_mean, X.blocks, X.parts(share), peaks)
+        spread = X.crew.total(_spread, X.blocks, X.parts(share), peaks, [mean] * len(X.blocks))
+    sparse = not X.dense if isinstance(X, RowBlocks) else sp.issparse(X)
+    return peak, mean, max(spread - float(mean @ mean), 0.0) if sparse else spread
+
+
+def _mean(X: Any, share: Vector, peak: float) -> Vector:
+    return np.asarray((X.astype(np.float64) * (1.0 / peak)).T @ share).ravel()
+
+
+def _spread(X: Any, share: Vector, peak: float, mean: Vector) -> float:
+    """Around the mean; of a sparse matrix, around zero."""
+    scaled = X.astype(np.float64) * (1.0 / peak)
+    return float(share @ sq_norms(scaled if sp.issparse(X) else scaled - mean))

@@ -10,16 +10,23 @@ import numpy as np
 from sparsebayes._typing import AnyArray, Vector
 from sparsebayes.basis.base import Basis
 from sparsebayes.basis.identity import IdentityBasis
-from sparsebayes.design import row_slices
+from sparsebayes.design import RowBlocks, row_slices
 
 
 def margins(basis: Basis, coef: AnyArray, intercept: float | Vector, X: Any) -> Vector:
     """The basis's functions at the rows of X, times ``coef``, a vector or a column a problem."""
+    if isinstance(X, RowBlocks):
+        arguments = [[X.crew.shared(each)] * len(X.blocks) for each in (basis, coef, intercept)]
+        return np.concatenate(list(X.crew.each(_margins_of_block, X.blocks, *arguments)))
     coef = coef.astype(np.float64, copy=False)
     out = np.empty((X.shape[0], *coef.shape[1:]))
     for rows, values in evaluated(basis, X):
         out[rows] = values @ coef
     return out + intercept
+
+
+def _margins_of_block(X: Any, basis: Basis, coef: AnyArray, intercept: float | Vector) -> Vector:
+    return margins(basis, coef, intercept, X)
 
 
 def evaluated(basis: Basis, X: Any) -> Iterator[tuple[slice, Any]]:

@@ -66,6 +66,35 @@ class Source:
                 progress=progress,
             )
 
+    def stored(self, target: str, block_rows: int | None, dtype: str, n_jobs: int | None) -> Any:
+        """The rows as a store; text and Parquet are never in memory as a whole."""
+        from sparsebayes.io import BlockStore, convert_svmlight, format_of
+
+        existing(self.path, "file")
+        source: Any = sys.stdin.buffer if self.path == "-" else self.path
+        taken = self.format or format_of(source)
+        more: dict[str, Any] = {} if block_rows is None else {"block_rows": block_rows}
+        if taken == "svmlight":
+            with bytes_bar(f"converting {self.path}") as progress:
+                base = self._base(None)
+                return convert_svmlight(
+                    source, target, index_base=base, dtype=dtype, n_jobs=n_jobs, progress=progress, **more
+                )
+        if taken == "parquet" and self.label is not None and not self.ignore:
+            return BlockStore.from_parquet(source, target, self.label, self.weight, dtype=dtype, **more)
+        table = self.read()
+        if taken == "store":
+            raise click.UsageError(f"{self.path} is a store already")
+        return BlockStore.write(
+            target,
+            table.X,
+            table.y,
+            table.sample_weight,
+            dtype=dtype,
+            feature_names=table.feature_names,
+            **more,
+        )
+
     def _base(self, model: FrozenModel | None) -> int:
         """That which was asked for, else that which the model was trained with."""
         if self.index_base is not None:

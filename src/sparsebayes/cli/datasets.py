@@ -31,11 +31,11 @@ Examples:
 def command(context: click.Context, as_json: bool) -> None:
     if context.invoked_subcommand is not None:
         return
-    from sparsebayes.io import datasets
+    from sparsebayes.io.datasets import describe, find, names
 
     rows = []
-    for name in datasets.names():
-        info, place = datasets.describe(name), datasets.find(name)
+    for name in names():
+        info, place = describe(name), find(name)
         rows.append(
             {
                 "name": name,
@@ -67,10 +67,10 @@ def command(context: click.Context, as_json: bool) -> None:
 @click.argument("name")
 @click.option("--no-download", is_flag=True, help="Only look in SPARSEBAYES_DATA and the cache.")
 def fetch(name: str, no_download: bool) -> None:
-    from sparsebayes.io import datasets
+    from sparsebayes.io.datasets import fetch as fetched
 
     with bytes_bar(f"fetching {name}") as progress:
-        place = datasets.fetch(name, download=not no_download, progress=progress)
+        place = fetched(name, download=not no_download, progress=progress)
     say(str(place))
 
 

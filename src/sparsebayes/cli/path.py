@@ -51,7 +51,7 @@ def command(
         rows, judges = _parts(source, test, holdout, parameters["random_state"])
         with fit_bar() as callbacks:
             estimator = made(parameters, callbacks=callbacks)
-            path = sbl_path(
+            path = sbl_path(  # type: ignore[no-untyped-call]
                 rows.X, rows.y, judges.X, judges.y, estimator=estimator, sample_weight=rows.sample_weight
             )
     points = [
@@ -101,7 +101,7 @@ def _draw(path: Any, plot: str) -> None:
     try:
         from sparsebayes.display import PathDisplay
 
-        display = PathDisplay(path).plot()
+        display = PathDisplay(path).plot()  # type: ignore[no-untyped-call]
     except ImportError:
         raise ImportError("--plot needs matplotlib: pip install 'sparsebayes[report]'.") from None
     display.figure_.savefig(plot, bbox_inches="tight")

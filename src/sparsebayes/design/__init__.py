@@ -1,24 +1,32 @@
 """How X is touched: the only layer that knows how a matrix is stored."""
 
 from sparsebayes.design.base import ColumnScale, Design, ScaleName, as_design, row_shares
+from sparsebayes.design.blocks import Here, RowBlocks, rows_of
 from sparsebayes.design.computed import ComputedDesign, HoldLimit
 from sparsebayes.design.dense import row_slices
 from sparsebayes.design.intercept import WithIntercept
 from sparsebayes.design.meter import Meter, Metered
 from sparsebayes.design.threads import Threads, automatic_count
+from sparsebayes.design.workers import Workers, WorkersLostError, rows_on
 
 __all__ = [
     "ColumnScale",
     "ComputedDesign",
     "Design",
+    "Here",
     "HoldLimit",
     "Meter",
     "Metered",
+    "RowBlocks",
     "ScaleName",
     "Threads",
     "WithIntercept",
+    "Workers",
+    "WorkersLostError",
     "as_design",
     "automatic_count",
     "row_shares",
     "row_slices",
+    "rows_of",
+    "rows_on",
 ]

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from sparsebayes._typing import AnyArray, IntVector, Mask, Matrix, Vector
+from sparsebayes.design.blocks import BlockDesign, RowBlocks
 from sparsebayes.design.computed import ComputedDesign
 from sparsebayes.design.dense import DenseDesign
 from sparsebayes.design.sparse import SparseDesign
@@ -131,7 +132,7 @@ def as_design(
     threads: int | None = 1,
     owned: bool = False,
 ) -> tuple[Storage, ColumnScale]:
-    """The design of a dense array or a scipy sparse matrix, without its empty columns; or a computed one.
+    """The design of an array, a scipy sparse matrix or row blocks, without empty columns; or a computed one.
 
     ``scale="columns"`` divides each column by its root mean square (weighted by ``weight``),
     ``"common"`` divides all of X by the root mean square length of a row. With ``centre``, X is
@@ -142,6 +143,8 @@ def as_design(
     storage: Storage
     if isinstance(X, ComputedDesign):
         storage = X
+    elif isinstance(X, RowBlocks):
+        storage = BlockDesign.of(X)
     elif sp.issparse(X):
         storage = SparseDesign.from_matrix(X, Threads(automatic_count(X.nnz) if threads is None else threads))
     else:

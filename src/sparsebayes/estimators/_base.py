@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import column_or_1d
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
@@ -19,10 +20,11 @@ from threadpoolctl import threadpool_limits
 
 from sparsebayes import _checks, multiclass
 from sparsebayes.basis import Basis
-from sparsebayes.design import HoldLimit
+from sparsebayes.design import Here, HoldLimit, RowBlocks, Workers, automatic_count, rows_of, rows_on
 from sparsebayes.estimators._problem import Progress, Solution, Start
 from sparsebayes.estimators._selection import fit_selected
 from sparsebayes.frozen import FrozenModel
+from sparsebayes.io import BlockStore
 from sparsebayes.recipes import ENERGY_EXPONENT, RECIPES, BasisName, Settings, recipe
 
 # Elements of a dense matrix that one core works through as fast as two.
@@ -63,24 +65,31 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
         return tags
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y=None, sample_weight=None, *, client=None):
         """Fit the model.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Features, dense or in any scipy.sparse format.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or BlockStore
+            Features, dense or in any scipy.sparse format; or a :class:`~sparsebayes.io.BlockStore`, of whose
+            blocks a few are in memory at a time.
         y : array-like of shape (n_samples,)
-            Labels of two or more classes.
+            Labels of two or more classes. Those of the store, with its weights, if None.
         sample_weight : array-like of shape (n_samples,), default=None
             A weight of 2 is a row given twice, a weight of 0 a row left out.
+        client : distributed.Client, default=None
+            A Dask cluster whose workers hold the blocks of the store; X may then also be a dask array, or a
+            list of delayed blocks of rows. The model is the same, bit for bit, for any number of workers.
 
         Returns
         -------
         self : object
             The fitted classifier.
         """
-        X, y = self._validated(X, y)
+        if client is not None or isinstance(X, BlockStore | RowBlocks):
+            X, y, sample_weight = self._in_blocks(X, y, sample_weight, client)
+        else:
+            X, y = self._validated(X, y)
         check_classification_targets(y)
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         with np.errstate(over="ignore"):
@@ -160,6 +169,30 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
         _checks.check_finite(X, name)
         return X, y
 
+    def _in_blocks(self, X, y, sample_weight, client):
+        """Rows that need not all be in memory, labels and weights."""
+        self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
+        if isinstance(X, BlockStore):
+            if X.feature_names is not None:
+                self.feature_names_in_ = np.asarray(X.feature_names, dtype=object)
+            y = X.y if y is None else y
+            sample_weight = X.sample_weight if sample_weight is None else sample_weight
+        rows = self._row_blocks(X, client)
+        self.n_features_in_ = rows.shape[1]
+        y = column_or_1d(y.compute() if hasattr(y, "compute") else y)
+        if len(y) != rows.shape[0]:
+            raise ValueError(f"There are {rows.shape[0]} rows, but {len(y)} labels.")
+        return rows, y, sample_weight
+
+    def _row_blocks(self, X, client):
+        if isinstance(X, RowBlocks):
+            return X
+        if client is not None:
+            workers = client if isinstance(client, Workers) else Workers(client)
+            return rows_of(X, workers) if isinstance(X, BlockStore) else rows_on(workers, X)
+        n_threads = automatic_count(X.nnz) if self.n_jobs is None else effective_n_jobs(self.n_jobs)
+        return rows_of(X, Here(n_threads))
+
     def _settings(self, n_rows, n_columns):
         """The parameters for so many rows, a row of weight 2 counting as two, and columns."""
         taken = recipe(self.solver, self._basis_name)
@@ -215,7 +248,8 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
             len(problem.labels) * len(basis.numbers) for problem, basis in zip(problems, bases, strict=True)
         )
         # Several problems take one thread each, wherever they are fitted, so that n_jobs changes no bit.
-        alone = len(problems) > 1 or (sp.issparse(X) and self._basis_name == "features")
+        sparse = not X.dense if isinstance(X, RowBlocks) else sp.issparse(X)
+        alone = len(problems) > 1 or (sparse and self._basis_name == "features")
         with _blas_threads(alone, largest):
             return Parallel(n_jobs=1 if len(problems) == 1 else n_jobs, require=shared)(jobs)
 
@@ -367,9 +401,13 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
             about={"estimator": type(self).__name__, "status": list(self.status_)},
         )
 
-    def _scores(self, X) -> multiclass.Scores:
+    def _scores(self, X, client=None) -> multiclass.Scores:
         check_is_fitted(self)
-        return self._predictor().scores(self._validated_for_prediction(X))
+        model = self._predictor()
+        if client is not None or isinstance(X, BlockStore | RowBlocks):
+            model.rows(X)  # or complains
+            return model.scores(self._row_blocks(X, client))
+        return model.scores(self._validated_for_prediction(X))
 
     def _validated_for_prediction(self, X):
         name = type(self).__name__
@@ -385,66 +423,74 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
         _checks.check_finite(X, name)
         return X
 
-    def decision_function(self, X):
+    def decision_function(self, X, *, client=None):
         """Margins for two classes, log probabilities for more: their argmax is the prediction.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or BlockStore
             Features.
+        client : distributed.Client, default=None
+            A Dask cluster that goes through the blocks of a store, or through those that :meth:`fit` takes.
 
         Returns
         -------
         scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
             Positive means ``classes_[1]`` where there are two classes.
         """
-        return self._scores(X).decision()
+        return self._scores(X, client).decision()
 
-    def predict(self, X):
+    def predict(self, X, *, client=None):
         """The most probable label of each row.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or BlockStore
             Features.
+        client : distributed.Client, default=None
+            A Dask cluster that goes through the blocks of a store, or through those that :meth:`fit` takes.
 
         Returns
         -------
         labels : ndarray of shape (n_samples,)
             Labels from ``classes_``.
         """
-        codes = self._scores(X).codes()
+        codes = self._scores(X, client).codes()
         return self.classes_[codes]
 
-    def predict_proba(self, X):
+    def predict_proba(self, X, *, client=None):
         """Probability of each class.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or BlockStore
             Features.
+        client : distributed.Client, default=None
+            A Dask cluster that goes through the blocks of a store, or through those that :meth:`fit` takes.
 
         Returns
         -------
         probabilities : ndarray of shape (n_samples, n_classes)
             In the order of ``classes_``; rows sum to 1.
         """
-        return self._scores(X).probabilities()
+        return self._scores(X, client).probabilities()
 
-    def predict_log_proba(self, X):
+    def predict_log_proba(self, X, *, client=None):
         """Logarithm of the probability of each class, finite for any margin.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or BlockStore
             Features.
+        client : distributed.Client, default=None
+            A Dask cluster that goes through the blocks of a store, or through those that :meth:`fit` takes.
 
         Returns
         -------
         log_probabilities : ndarray of shape (n_samples, n_classes)
             In the order of ``classes_``.
         """
-        return self._scores(X).log_probabilities()
+        return self._scores(X, client).log_probabilities()
 
 
 def _blas_threads(alone, n_entries):

@@ -68,7 +68,7 @@ class Replay(SparseBayesClassifier):
         self._known = np.column_stack([snapshot.margins for snapshot in snapshots])
         self._dtype = dtype
 
-    def _scores(self, X):
+    def _scores(self, X, client=None):
         if X.shape[0] != len(self._known):
             raise ValueError(
                 f"Along a path predictions are known for all {len(self._known)} rows held out, not for some."

@@ -11,9 +11,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from threadpoolctl import threadpool_limits
 
-from sparsebayes import kernels
+from sparsebayes import kernels, multiclass
 from sparsebayes.basis import MAX_HELD, DistinctRows, IdentityBasis, KernelBasis, candidate_rows
-from sparsebayes.design import HoldLimit
+from sparsebayes.design import HoldLimit, RowBlocks
 from sparsebayes.estimators._base import SparseBayesClassifier
 from sparsebayes.estimators._problem import Start, fit_problem
 from sparsebayes.estimators._scales import (
@@ -303,6 +303,8 @@ or callable, default="rbf"
         return X, y
 
     def _bases(self, X, codes, weight, numbers, problems):
+        if isinstance(X, RowBlocks):
+            return self._bases_of_a_part(X, codes, weight, numbers)
         rng = check_random_state(self.random_state)
         distinct = DistinctRows.of(X)
         if self.kernel == "precomputed":
@@ -327,6 +329,18 @@ or callable, default="rbf"
             fits = Fits(self._quiet_fit, X, weight, problems, candidates, basis, Split.of(distinct))
             gammas = self._gammas(gamma, fits)
         return [basis(chosen, gammas) for chosen in candidates]
+
+    def _bases_of_a_part(self, X, codes, weight, numbers):
+        """Of rows that need not all fit into memory: candidates, widths and scales from some of them."""
+        if self.kernel == "precomputed":
+            raise ValueError("RVMClassifier(kernel='precomputed') needs the whole matrix in memory.")
+        part = np.arange(len(codes))
+        if len(part) > CHOICE_ON_A_PART_BEYOND:
+            rng = check_random_state(self.random_state)
+            part = _part_of_each_class(codes, rng, CHOICE_ON_A_PART_BEYOND)
+        codes, weight = codes[part], weight[part]
+        problems = multiclass.decompose(codes, int(codes.max()) + 1, self.multi_class)
+        return self._bases(X[part].gathered(), codes, weight, numbers[part], problems)
 
     @property
     def _has_gamma(self):
@@ -468,9 +482,10 @@ or callable, default="rbf"
         return super()._fit_problems(X, weight, classes, problems, bases, starts)
 
     def _chosen_on_a_part(self, X, weight, problem, basis, rng):
-        part = _part_of_each_class(problem.labels, rng)
+        part = _part_of_each_class(problem.labels, rng, ROWS_OF_THE_PART)
         rows = np.arange(X.shape[0])[problem.rows][part]
-        solution = self._quiet_fit(X[rows], basis, problem.labels[part], weight[rows])
+        X = X[rows].gathered() if isinstance(X, RowBlocks) else X[rows]
+        solution = self._quiet_fit(X, basis, problem.labels[part], weight[rows])
         start = Start(
             np.arange(len(solution.columns)),
             solution.coef,
@@ -541,11 +556,11 @@ or callable, default="rbf"
         return self._training_shape[0]
 
 
-def _part_of_each_class(labels, rng):
+def _part_of_each_class(labels, rng, n_rows):
     """Rows of a part, of each class in proportion; all of them where a class has few."""
     part = []
-    for label in (0.0, 1.0):
+    for label in np.unique(labels):
         rows = np.flatnonzero(labels == label)
-        share = int(np.ceil(len(rows) * ROWS_OF_THE_PART / len(labels)))
+        share = int(np.ceil(len(rows) * n_rows / len(labels)))
         part.append(rng.choice(rows, min(max(share, LEAST_OF_A_CLASS), len(rows)), replace=False))
     return np.sort(np.concatenate(part))

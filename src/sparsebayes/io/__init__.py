@@ -1,15 +1,29 @@
-"""Files that are written whole or not at all, and read with every byte checked."""
+"""Reading rows, rows on disk in blocks, and files that are written whole or not at all."""
 
 from sparsebayes.io.checked import MAX_BYTES, ModelFileError, read_checked, replaced, write_checked
-from sparsebayes.io.tables import Columns, Table, TableError, read_table
+from sparsebayes.io.convert import convert_svmlight
+from sparsebayes.io.lines import SvmlightFormatError
+from sparsebayes.io.manifest import StoreError
+from sparsebayes.io.store import Block, BlockStore
+from sparsebayes.io.svmlight import read_svmlight
+from sparsebayes.io.tables import Columns, Table, TableError, format_of, read_table
+from sparsebayes.io.writer import StoreWriter
 
 __all__ = [
     "MAX_BYTES",
+    "Block",
+    "BlockStore",
     "Columns",
     "ModelFileError",
+    "StoreError",
+    "StoreWriter",
+    "SvmlightFormatError",
     "Table",
     "TableError",
+    "convert_svmlight",
+    "format_of",
     "read_checked",
+    "read_svmlight",
     "read_table",
     "replaced",
     "write_checked",

@@ -96,10 +96,10 @@ def replaced(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    _sync_folder(target.parent)
+    sync_folder(target.parent)
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     if os.name != "posix":  # elsewhere a folder cannot be opened
         return
     descriptor = os.open(folder, os.O_RDONLY)
@@ -153,19 +153,27 @@ def _header_size(prefix: bytes, version: int, file_size: int, max_bytes: int) ->
 
 def _header(text: bytes) -> dict[str, Any]:
     try:
-        header = json.loads(
+        header = parse_json(text)
+    except ValueError as error:
+        raise ModelFileError(f"its header is {error}") from None
+    if not isinstance(header, dict):
+        raise ModelFileError("its header is not an object")
+    return header
+
+
+def parse_json(text: bytes) -> Any:
+    """JSON in ASCII without repeated names, NaN and infinity; a ValueError for anything else."""
+    try:
+        return json.loads(
             text.decode("ascii"),
             object_pairs_hook=_without_repeats,
             parse_constant=_refuse_constant,
             parse_float=_finite,
         )
     except RecursionError:
-        raise ModelFileError("its header is nested too deeply") from None
+        raise ValueError("nested too deeply") from None
     except ValueError as error:
-        raise ModelFileError(f"its header is not valid: {error}") from None
-    if not isinstance(header, dict):
-        raise ModelFileError("its header is not an object")
-    return header
+        raise ValueError(f"not valid: {error}") from None
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -6,7 +6,8 @@ import csv
 import io
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
@@ -17,8 +18,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from sparsebayes._typing import AnyArray, Vector
-from sparsebayes.io.streams import opened
+from sparsebayes.io.store import BlockStore
 from sparsebayes.io.svmlight import Progress, read_svmlight
+from sparsebayes.io.text import SUFFIXES
 
 if TYPE_CHECKING:
     from _csv import Reader as CsvReader  # mypy's name of it
@@ -33,7 +35,6 @@ ENDINGS: dict[str, FormatName] = {
     ".parquet": "parquet",
     ".npz": "npz",
 }
-COMPRESSED = (".gz", ".bz2", ".xz")
 LABEL_NAMES = ("label", "target", "class", "y")
 DELIMITERS = ",;\t"
 ROWS_AT_ONCE = 4096
@@ -111,7 +112,7 @@ class Table:
 
     Attributes
     ----------
-    X : ndarray or csr_matrix of shape (n_rows, n_features)
+    X : ndarray, csr_matrix or BlockStore of shape (n_rows, n_features)
         Features.
     y : ndarray of shape (n_rows,) or None
         Labels.
@@ -185,7 +186,7 @@ def format_of(source: Any) -> FormatName:
     path = Path(name_of(source))
     if not hasattr(source, "read") and path.is_dir():
         return "store"
-    if path.suffix in COMPRESSED:
+    if path.suffix in SUFFIXES:
         path = path.with_suffix("")
     return ENDINGS.get(path.suffix.lower(), "svmlight")
 
@@ -202,17 +203,33 @@ def _listed(names: Sequence[str]) -> str:
 
 def _read_csv(source: Any, columns: Columns, labelled: bool, progress: Progress | None) -> Table:
     name = name_of(source)
-    with opened(source, progress) as binary:
+    with nullcontext(source) if hasattr(source, "read") else open(source, "rb") as file:
+        suffix = Path(name).suffix.lower()
+        binary, damage = SUFFIXES[suffix][2](file) if suffix in SUFFIXES else (file, EOFError)
         text = io.TextIOWrapper(binary, encoding="utf-8-sig", newline="")
         try:
-            return _parsed_csv(text, name, columns, labelled)
+            return _parsed_csv(text, name, columns, labelled, _reporter(file, progress))
         except UnicodeDecodeError as error:
             raise TableError(f"{name}: it is not UTF-8 text: {error.reason}.") from None
+        except (EOFError, OSError, damage) as error:
+            if isinstance(error, OSError) and error.errno is not None:
+                raise  # the disk's error, not the data's
+            raise TableError(f"{name}: the compressed data are damaged ({error}).") from None
         finally:
             text.detach()
 
 
-def _parsed_csv(text: io.TextIOWrapper, name: str, columns: Columns, labelled: bool) -> Table:
+def _reporter(file: Any, progress: Progress | None) -> Callable[[], object]:
+    """Tells how far a file has been read, as far as that is known."""
+    if progress is None or not file.seekable():
+        return lambda: None
+    size = os.fstat(file.fileno()).st_size if isinstance(file, io.BufferedReader) else None
+    return lambda: progress(file.tell(), size)
+
+
+def _parsed_csv(
+    text: io.TextIOWrapper, name: str, columns: Columns, labelled: bool, report: Callable[[], object]
+) -> Table:
     first = text.readline()
     if not first.strip():
         raise TableError(f"{name}:1: a line with the names of the columns is missing.")
@@ -223,6 +240,7 @@ def _parsed_csv(text: io.TextIOWrapper, name: str, columns: Columns, labelled: b
     places = columns.places(header, f"{name}:1", labelled)
     blocks, labels, weights = [], [], []
     for lines, rows in _batches(reader, len(header), name):
+        report()
         blocks.append(_numbers(rows, places.features, header, lines, name))
         if places.label is not None:
             labels += _label_cells(rows, places.label, header, lines, name)
@@ -364,8 +382,5 @@ def _read_npz(source: Any, labelled: bool) -> Table:
 
 
 def _read_store(source: Any, labelled: bool) -> Table:
-    from sparsebayes.io.store import BlockStore
-
     store = BlockStore.open(source)
-    y = store.y if labelled else None
-    return Table(store.to_csr(), y, store.sample_weight, store.feature_names)
+    return Table(store, store.y if labelled else None, store.sample_weight, store.feature_names)

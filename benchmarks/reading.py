@@ -1,0 +1,160 @@
+"""Svmlight text to a block store and into memory, against scikit-learn's reader; memory as the text grows.
+
+Run ``python -m benchmarks.reading [--quick]`` with ``SPARSEBAYES_DATA`` set; the text is news20.binary's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import bz2
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from sklearn.datasets import load_svmlight_file
+
+import sparsebayes.io.svmlight as svmlight
+from benchmarks.common import (
+    DATA_VARIABLE,
+    Figure,
+    in_fresh_process,
+    interleaved_minima,
+    judge,
+    peak_bytes,
+    peak_rss,
+    save,
+    say,
+    thresholds,
+)
+from sparsebayes.io import BlockStore, convert_svmlight, read_svmlight
+
+DATA = "news20.binary"
+QUICK_BYTES = 20_000_000
+REPEATS = 7
+TIMES = 4
+JOBS = 2
+ALWAYS, NEVER = 0, 1 << 62
+
+
+def main() -> int:
+    quick = _arguments().quick
+    limits = thresholds("reading")
+    # A short text is a single block, which grows with it.
+    growth_limit = None if quick else limits["memory_growth"]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        say(f"expanding {DATA}")
+        one, four = texts(folder, quick)
+        say("readers in turn")
+        seconds = reading_seconds(one, folder)
+        say("the same store of each; the same numbers")
+        check(one, folder)
+        say("memory of a conversion, in fresh processes")
+        memory = {
+            name: {1: in_fresh_process(peak, one, limit), TIMES: in_fresh_process(peak, four, limit)}
+            for name, limit in (("threads", NEVER), ("processes", ALWAYS))
+        }
+        size = one.stat().st_size
+    ratios = {
+        name: seconds["scikit-learn"] / value for name, value in seconds.items() if name != "scikit-learn"
+    }
+    grown = {name: sum(peaks[TIMES]) / sum(peaks[1]) for name, peaks in memory.items()}
+    figures = [
+        Figure(
+            "scikit-learn's seconds over ours: text to store, 2 threads",
+            ratios["store, threads"],
+            limits["speed"],
+            "at least",
+        ),
+        Figure("text to store, 2 processes", ratios["store, processes"]),
+        Figure("text to store, 1 thread", ratios["store, 1 thread"]),
+        Figure("text to memory, 2 threads", ratios["memory, threads"]),
+        Figure("text to memory, 1 thread", ratios["memory, 1 thread"]),
+        Figure("megabytes of text per second, scikit-learn", size / 1e6 / seconds["scikit-learn"]),
+        Figure("peak memory in megabytes, 2 threads", sum(memory["threads"][1]) / 1e6),
+        Figure("peak at 4 times the text, over it: threads", grown["threads"], growth_limit),
+        Figure("peak at 4 times the text, over it: processes", grown["processes"], growth_limit),
+    ]
+    if not quick:
+        details = {
+            "text_bytes": size,
+            "jobs": JOBS,
+            "seconds": seconds,
+            "peak_bytes": memory,
+            "peak_bytes_are": "by times of the text: of the process above its start, of its workers in all",
+        }
+        say(f"written: {save('reading', figures, details).name}")
+    return judge(figures)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.reading", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="20 MB of the text; nothing is saved")
+    return parser.parse_args()
+
+
+def texts(folder: Path, quick: bool) -> tuple[Path, Path]:
+    """The text once and several times."""
+    source = os.environ.get(DATA_VARIABLE)
+    if not source:
+        sys.exit(f"Set {DATA_VARIABLE} to the folder that holds {DATA}.svm.bz2.")
+    with bz2.open(Path(source) / f"{DATA}.svm.bz2") as file:
+        text = file.read(QUICK_BYTES if quick else -1)
+    text = text[: text.rfind(b"\n") + 1]
+    one, four = folder / "one.svm", folder / "four.svm"
+    one.write_bytes(text)
+    with open(four, "wb") as file:
+        for _ in range(TIMES):
+            file.write(text)
+    return one, four
+
+
+def reading_seconds(path: Path, folder: Path) -> dict[str, float]:
+    return interleaved_minima(
+        {
+            "scikit-learn": lambda: load_svmlight_file(str(path)),
+            "store, threads": lambda: convert(path, folder, NEVER, JOBS),
+            "store, processes": lambda: convert(path, folder, ALWAYS, JOBS),
+            "store, 1 thread": lambda: convert(path, folder, NEVER, 1),
+            "memory, 1 thread": lambda: read_svmlight(path, n_jobs=1),
+            "memory, threads": lambda: read_svmlight(path, n_jobs=JOBS),
+        },
+        REPEATS,
+    )
+
+
+def convert(path: Path, folder: Path, bytes_for_processes: int, jobs: int) -> BlockStore:
+    svmlight.BYTES_FOR_PROCESSES = bytes_for_processes
+    shutil.rmtree(folder / "store", ignore_errors=True)
+    return convert_svmlight(path, folder / "store", n_jobs=jobs)
+
+
+def check(path: Path, folder: Path) -> None:
+    """All three give the same bits."""
+    X, y = load_svmlight_file(str(path), zero_based=False)
+    store = convert(path, folder, NEVER, JOBS)
+    for found, labels in ((store.to_csr(), store.y), read_svmlight(path)):
+        same = all((getattr(found, name) == getattr(X, name)).all() for name in ("data", "indices", "indptr"))
+        if not same or not (labels == y).all():
+            sys.exit("The readers disagree.")
+
+
+def peak(path: Path, bytes_for_processes: int) -> tuple[int, int]:
+    """Bytes that a conversion takes in this process, and that its workers took in all."""
+    with tempfile.TemporaryDirectory(dir=path.parent) as name:
+        # What is imported or started once is not the conversion's.
+        (Path(name) / "tiny.svm").write_bytes(b"1 1:1\n")
+        convert(Path(name) / "tiny.svm", Path(name), NEVER, JOBS)
+        _, growth = peak_rss(lambda: convert(path, Path(name), bytes_for_processes, JOBS))
+        return growth, sum(map(peak_bytes, children()))
+
+
+def children() -> list[int]:
+    lists = [task.read_text().split() for task in Path("/proc/self/task").glob("*/children")]
+    return [int(number) for numbers in lists for number in numbers]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,261 @@
+"""Rows in blocks: in memory, in a store, with workers of a cluster. The same blocks give the same bits."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from sparsebayes import RVMClassifier, SBELMClassifier, SBLClassifier
+from sparsebayes.design import RowBlocks, Workers, WorkersLostError
+from sparsebayes.design import blocks as blocks_module
+from sparsebayes.io import BlockStore
+from tests.models import rows, stored
+
+CASES = [
+    pytest.param(
+        estimator, n_classes, storage, weighted, id=f"{name}-{n_classes}-{storage}{'-weighted' * weighted}"
+    )
+    for name, estimator in {
+        "auto": SBLClassifier(),
+        "dqn": SBLClassifier("dqn", max_iter=4),
+        "cv": SBLClassifier(select="cv"),
+        "moderated": SBLClassifier("newton", proba="moderated", max_iter=10),
+        "rvm": RVMClassifier(random_state=0, gamma="median"),
+        "sbelm": SBELMClassifier(20, random_state=0),
+    }.items()
+    for n_classes in (2, 3)
+    for storage in ("dense", "sparse")
+    for weighted in (False, True)
+]
+N_ROWS, BLOCK_ROWS = 120, 25
+
+
+@pytest.fixture(autouse=True)
+def quiet():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # a model is enough, a good one is not needed
+        yield
+
+
+def data(n_classes, storage, weighted, seed=0):
+    X, y = rows(N_ROWS, seed, n_classes)
+    weight = np.random.default_rng(seed).integers(0, 4, N_ROWS).astype(float) if weighted else None
+    return stored(X, storage), np.array(["a", "b", "c"])[y], weight
+
+
+def bits(clf, X):
+    """All that a model consists of."""
+    return [clf.coef_, clf.intercept_, clf.alpha_, clf.predict_proba(X)]
+
+
+def same(first, second):
+    return all(np.array_equal(a, b) for a, b in zip(first, second, strict=True))
+
+
+@pytest.mark.parametrize(("estimator", "n_classes", "storage", "weighted"), CASES)
+def test_a_store_gives_the_bits_of_its_blocks_in_memory(
+    tmp_path, monkeypatch, estimator, n_classes, storage, weighted
+):
+    X, y, weight = data(n_classes, storage, weighted)
+    in_memory = bits(estimator.fit(RowBlocks.of_matrix(X, BLOCK_ROWS), y, weight), X)
+    store = BlockStore.write(tmp_path / "store", X, y, weight, BLOCK_ROWS)
+    assert store.n_blocks == 5
+    assert same(bits(estimator.fit(store), X), in_memory)
+    with monkeypatch.context() as nothing_held:
+        nothing_held.setattr(blocks_module, "HELD_ENTRIES", -1)
+        estimator.set_params(n_jobs=2)
+        assert same(bits(estimator.fit(store), X), in_memory)
+        estimator.set_params(n_jobs=None)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "n_classes", "storage", "weighted"), [c for c in CASES if "dqn" not in c.id]
+)
+def test_blocks_give_the_model_of_the_whole(estimator, n_classes, storage, weighted):
+    X, y, weight = data(n_classes, storage, weighted)
+    whole = estimator.fit(X, y, weight).predict_proba(X)
+    in_blocks = estimator.fit(RowBlocks.of_matrix(X, BLOCK_ROWS), y, weight).predict_proba(X)
+    np.testing.assert_allclose(in_blocks, whole, atol=1e-8)
+
+
+@pytest.mark.parametrize("storage", ["dense", "sparse"])
+def test_predictions_for_a_store(tmp_path, storage):
+    X, y, _ = data(3, storage, False)
+    store = BlockStore.write(tmp_path / "store", X, y, None, BLOCK_ROWS)
+    clf = SBLClassifier().fit(X, y)
+    parts = [clf.predict_proba(X[start : start + BLOCK_ROWS]) for start in range(0, N_ROWS, BLOCK_ROWS)]
+    assert np.array_equal(clf.predict_proba(store), np.concatenate(parts))
+    assert np.array_equal(clf.freeze().predict_proba(store), clf.predict_proba(store))
+    assert clf.predict(store).tolist() == clf.predict(X).tolist()
+    with pytest.raises(ValueError, match="7 features, but this model expects 8"):
+        clf.predict(BlockStore.write(tmp_path / "narrow", X[:, :7], y))
+
+
+def test_names_and_labels_come_from_the_store(tmp_path):
+    X, y, _ = data(2, "dense", False)
+    names = [f"f{k}" for k in range(X.shape[1])]
+    store = BlockStore.write(tmp_path / "store", X, y, feature_names=names)
+    clf = SBLClassifier().fit(store)
+    assert clf.feature_names_in_.tolist() == names
+    assert clf.classes_.tolist() == ["a", "b"]
+    other = SBLClassifier().fit(store, np.where(y == "a", 0, 1))
+    assert other.classes_.tolist() == [0, 1]
+    with pytest.raises(ValueError, match="120 rows, but 3 labels"):
+        clf.fit(store, [1, 2, 1])
+
+
+def test_a_class_that_is_absent_from_some_blocks():
+    X, y, _ = data(3, "sparse", False)
+    order = np.argsort(y)
+    X, y = X[order], y[order]
+    in_blocks = SBLClassifier().fit(RowBlocks.of_matrix(X, BLOCK_ROWS), y).predict_proba(X)
+    np.testing.assert_allclose(in_blocks, SBLClassifier().fit(X, y).predict_proba(X), atol=1e-10)
+
+
+def test_extreme_units(tmp_path):
+    X, y, _ = data(2, "sparse", False)
+    plain = SBLClassifier().fit(RowBlocks.of_matrix(X, BLOCK_ROWS), y).predict_proba(X)
+    for exponent in (900, -900):
+        far = X * 2.0**exponent
+        assert np.array_equal(
+            SBLClassifier().fit(RowBlocks.of_matrix(far, BLOCK_ROWS), y).predict_proba(far), plain
+        )
+
+
+def test_a_precomputed_kernel_is_refused(tmp_path):
+    store = BlockStore.write(tmp_path / "store", np.eye(4), [0, 1, 0, 1])
+    with pytest.raises(ValueError, match="needs the whole matrix in memory"):
+        RVMClassifier(kernel="precomputed").fit(store)
+
+
+# Workers.
+
+distributed = pytest.importorskip("distributed")
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1"
+    ) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def client(cluster):
+    cluster.scale(2)
+    with distributed.Client(cluster) as client:
+        client.wait_for_workers(2, timeout=60)
+        yield client
+
+
+def worker_pids(client):
+    return list(client.run(os.getpid).values())
+
+
+SMALL = {"auto": SBLClassifier(), "dqn": SBLClassifier("dqn", max_iter=2, map_max_iter=5)}
+
+
+@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_workers_give_the_bits_of_the_store(tmp_path, client, cluster, name, n_classes):
+    X, y, weight = data(n_classes, "sparse", n_classes == 2)
+    store = BlockStore.write(tmp_path / "store", X, y, weight, 40)
+    here = bits(SMALL[name].fit(store), X)
+    numbers = (2,) if n_classes == 3 else (1, 3)
+    for n_workers in numbers:
+        cluster.scale(n_workers)
+        client.wait_for_workers(n_workers, timeout=60)
+        assert same(bits(SMALL[name].fit(store, client=client), X), here)
+    p = SMALL[name].predict_proba(store, client=client)
+    assert np.array_equal(p, SMALL[name].predict_proba(store))
+
+
+def test_blocks_of_the_user(client):
+    dask = pytest.importorskip("dask")
+    array = pytest.importorskip("dask.array")
+    X, y, _ = data(2, "dense", False)
+    here = bits(SMALL["dqn"].fit(RowBlocks.of_matrix(X, 40), y), X)
+    whole = array.from_array(X, chunks=(40, -1))
+    assert same(bits(SMALL["dqn"].fit(whole, array.from_array(y), client=client), X), here)
+    parts = [dask.delayed(X[start : start + 40]) for start in (0, 40, 80)]
+    assert same(bits(SMALL["dqn"].fit(parts, y, client=client), X), here)
+    with pytest.raises(ValueError, match="one chunk"):
+        SMALL["dqn"].fit(array.from_array(X, chunks=(40, 2)), y, client=client)
+
+
+def test_nan_in_a_block_names_the_row_of_the_whole(client):
+    dask = pytest.importorskip("dask")
+    X, y, _ = data(2, "sparse", False)
+    parts = [X[start : start + 40].tocsr() for start in (0, 40, 80)]
+    parts[1].data[:] = np.where(np.arange(len(parts[1].data)) == 0, np.nan, parts[1].data)
+    with pytest.raises(ValueError, match=r"nan: row 40, column \d"):
+        SMALL["dqn"].fit([dask.delayed(part) for part in parts], y, client=client)
+    assert len(worker_pids(client)) == 2
+
+
+def test_a_step_takes_two_rounds_of_tasks(client):
+    X, y, _ = data(2, "sparse", False)
+    workers = Workers(client)
+    blocks = RowBlocks.of_matrix(X, 40, workers)
+    clf = SBLClassifier("dqn", max_iter=1, map_max_iter=8).fit(blocks, y)
+    n_steps = clf.history_[0][0]["map_steps"]
+    assert n_steps == 8
+    # Besides: settling the blocks, their columns, the gradient at the start, the posterior of the model.
+    assert workers.n_rounds <= 2 * n_steps + 8
+
+
+class Meanwhile:
+    """A callback that does something to the cluster after the first iteration."""
+
+    def __init__(self, action):
+        self.action = action
+
+    def __call__(self, progress):
+        if progress.iteration == 1:
+            self.action()
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_a_worker_that_is_killed(tmp_path, client, name):
+    X, y, _ = data(2, "sparse", False)
+    store = BlockStore.write(tmp_path / "store", X, y, None, 40)
+    here = bits(SMALL[name].fit(store), X)
+    victim = worker_pids(client)[0]
+    clf = SBLClassifier(**SMALL[name].get_params()).set_params(
+        callbacks=[Meanwhile(lambda: os.kill(victim, signal.SIGKILL))]
+    )
+    assert same(bits(clf.fit(store, client=client), X), here)
+
+
+def test_a_worker_that_is_stopped(tmp_path, client):
+    X, y, _ = data(2, "sparse", False)
+    store = BlockStore.write(tmp_path / "store", X, y, None, 40)
+    here = bits(SMALL["dqn"].fit(store), X)
+    victim = worker_pids(client)[0]
+    clf = SBLClassifier(**SMALL["dqn"].get_params()).set_params(
+        callbacks=[Meanwhile(lambda: os.kill(victim, signal.SIGSTOP))]
+    )
+    start = time.monotonic()
+    try:
+        assert same(bits(clf.fit(store, client=Workers(client, patience=3.0)), X), here)
+    finally:
+        os.kill(victim, signal.SIGKILL)
+    assert time.monotonic() - start < 60.0
+
+
+def test_no_worker_left(tmp_path, client, cluster):
+    X, y, _ = data(2, "sparse", False)
+    store = BlockStore.write(tmp_path / "store", X, y, None, 40)
+    clf = SBLClassifier("dqn", max_iter=3, callbacks=[Meanwhile(lambda: cluster.scale(0))])
+    start = time.monotonic()
+    with pytest.raises(WorkersLostError, match="All workers of the cluster are gone"):
+        clf.fit(store, client=Workers(client, patience=3.0))
+    assert time.monotonic() - start < 60.0
+    assert not hasattr(clf, "coef_")
