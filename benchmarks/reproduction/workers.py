@@ -7,6 +7,7 @@ import os
 import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 from typing import Any, Generic, TypeVar
 
@@ -103,4 +104,5 @@ def _serve(work: Callable[[Task], Outcome], pipe: Connection) -> None:
             traceback.print_exc()
             text = f"{type(error).__name__}: {error}".splitlines()[0][:200]
             outcome = {"status": "failed", "error": text}
-        pipe.send(outcome)
+        with suppress(BrokenPipeError):  # whoever asked is gone
+            pipe.send(outcome)
