@@ -53,7 +53,7 @@ def _kernel(solver: str, kernel: str = "rbf", **parameters: Any) -> Model:
             kernel, gamma=gamma, feature_scales="none", basis="all", solver=solver, **parameters
         )
 
-    return Model(make, lambda m: {"sigma": SIGMAS}, lambda n, m, point: 5e-7 * n**2.2)
+    return Model(make, lambda m: {"sigma": SIGMAS}, lambda n, m, point: 2e-6 * n**2.1)
 
 
 def _layer(solver: str, **parameters: Any) -> Model:
@@ -65,7 +65,7 @@ def _layer(solver: str, **parameters: Any) -> Model:
     def grid(n_features: int) -> Grid:
         return {"L": FEW_NODES if n_features < FEW_FEATURES else MANY_NODES, "seed": SEEDS}
 
-    return Model(make, grid, lambda n, m, point: 2e-6 * n * point["L"])
+    return Model(make, grid, lambda n, m, point: 3e-6 * n * point["L"])
 
 
 def _logistic(penalty: str, name: str, values: tuple[float, ...], to_C: Callable[[float], float]) -> Model:
