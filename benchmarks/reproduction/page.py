@@ -47,7 +47,15 @@ def page(folder: Path = PAPER, notes_file: Path = NOTES) -> str:
             "### How features were scaled",
             [notes["scaling"], "", *page_small.scalings(table2, results["experiments"])],
         ),
-        ("## Table III: what is kept", [notes["sparsity"], "", *page_small.sparsity(paper, table2)]),
+        (
+            "## Table III: what is kept",
+            [
+                notes["sparsity"],
+                "",
+                *page_small.sparsity(paper, table2),
+                *page_small.sizes_elsewhere(paper, table2, results["figures1to4"]),
+            ],
+        ),
         ("## Table IV: training time", [notes["times"], "", *page_small.times(paper, table2)]),
         ("## Beside them", [notes["others"], "", *page_small.others(paper, table2)]),
         ("## Table V: complexity", [notes["cost"], "", *page_other.cost(paper, results["table5"])]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from typing import Any
 
@@ -12,6 +13,11 @@ from benchmarks.reproduction.models import FLAT, FOUR, PRINTED
 Results = dict[str, Any]
 ADULT1 = "a1a"
 LARGER_CLASS = 75.39
+FAR = 3.0  # a size is far from another that is so many times larger
+SIZES = (
+    "Sizes more than three times apart. Where accuracy hardly differs along σ or L, which point is best is "
+    "up to the folds, and its size with it:"
+)
 OTHERS = ("RVM auto", "SBELM auto", "SBL auto", "DQN-SBL", "SVC-RBF", "LR-l2", "LR-l1")
 
 
@@ -143,6 +149,25 @@ def sparsity(printed: Results, table2: Results) -> list[str]:
         rows.append(cells)
     head = ["data", *(text for model in FOUR for text in (f"{model}, paper", "ours"))]
     return table(head, rows)
+
+
+def sizes_elsewhere(printed: Results, table2: Results, figures: Results) -> list[str]:
+    """Where a size is far from the paper's: the point of the curve that is nearest to it."""
+    ours = cells_by_name(table2)
+    lines = []
+    for curve in figures.get("curves", []):
+        data, model = curve["dataset"], curve["model"]
+        found = ours.get((data, model, "paper"))
+        paper = printed["table3_sparsity"][data][model]["per_binary"]
+        if found is None or max(paper, found["kept_mean"]) < FAR * min(paper, found["kept_mean"]):
+            continue
+        near = min(curve["points"], key=lambda point: abs(math.log((point["kept"] + 0.1) / paper)))
+        lines.append(
+            f"- {model} on {data}: {paper:g} in the paper, {found['kept_mean']:.1f} here at {found['best'][0]}. "
+            f"Nearest to it on our curve: {near['kept']:.1f} at {curve['variable']} = {near['x']:g}, with "
+            f"{near['accuracy']:.2f}%."
+        )
+    return [SIZES, "", *lines, ""] if lines else []
 
 
 def times(printed: Results, table2: Results) -> list[str]:
