@@ -164,8 +164,8 @@ def sizes_elsewhere(printed: Results, table2: Results, figures: Results) -> list
         near = min(curve["points"], key=lambda point: abs(math.log((point["kept"] + 0.1) / paper)))
         lines.append(
             f"- {model} on {data}: {paper:g} in the paper, {found['kept_mean']:.1f} here at "
-            f"{found['best'][0]}. Nearest to it on our curve: {near['kept']:.1f} at {curve['variable']} = {near['x']:g}, with "
-            f"{near['accuracy']:.2f}%."
+            f"{found['best'][0]}. Nearest to it on our curve: {near['kept']:.1f} at {curve['variable']} = "
+            f"{near['x']:g}, with {near['accuracy']:.2f}%."
         )
     return [SIZES, "", *lines, ""] if lines else []
 
