@@ -49,6 +49,7 @@ def linear(store: Store) -> dict[str, Any]:
                 "log_loss_mean": found.log_loss_mean and round(found.log_loss_mean, 4),
                 "seconds": round(found.seconds / len(records), 2),
                 "splits": len(records),
+                "accuracies": [record["acc"] for record in records],
                 "stop": [record["stop"] for record in records if "stop" in record],
                 "C": [record["C"] for record in records if "C" in record],
             }
