@@ -3,16 +3,19 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test lint types format docs bench bench-full bench-rivals bench-paper clean
+.PHONY: help demo demo-dask test lint types format docs bench bench-full bench-rivals bench-paper soak clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
 
-demo: $(VENV)/.base  ## fit the estimators on data that ships with scikit-learn and print a table
+demo: $(VENV)/.report  ## fit the estimators on data that ships with scikit-learn, print a table, write a report
 	$(BIN)/python examples/demo.py
 
+demo-dask: $(VENV)/.dask  ## fit on the workers of a local Dask cluster, one of which is killed on the way
+	$(BIN)/python examples/demo_dask.py
+
 test: $(VENV)/.test  ## the whole test suite (SPARSEBAYES_DATA names the folder of the paper's data sets)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto
 
 lint: $(VENV)/.dev  ## style
 	$(BIN)/ruff check .
@@ -30,14 +33,18 @@ docs: $(VENV)/.docs  ## the documentation, in docs/_build/html
 
 bench: $(VENV)/.dev  ## the benchmarks at quick settings: the gate of continuous integration
 	$(BIN)/python -m benchmarks.passes --quick
+	$(BIN)/python -m benchmarks.reading --quick
 	$(BIN)/python -m benchmarks.growth --quick
 	$(BIN)/python -m benchmarks.kernels --quick
 	$(BIN)/python -m benchmarks gate
 
 bench-full: $(VENV)/.dev  ## the benchmarks at full size, with the rivals; writes benchmarks/results
 	$(BIN)/python -m benchmarks.passes
+	$(BIN)/python -m benchmarks.reading
 	$(BIN)/python -m benchmarks.growth
 	$(BIN)/python -m benchmarks.kernels
+	$(BIN)/python -m benchmarks.checkpoints
+	$(BIN)/python -m benchmarks.out_of_core
 	$(MAKE) bench-rivals
 	$(MAKE) bench-paper
 
@@ -54,6 +61,9 @@ bench-paper: $(VENV)/.dev  ## the paper's tables and figures, and docs/reproduct
 	$(BIN)/python -m benchmarks tables
 	$(BIN)/python -m benchmarks page
 
+soak: $(VENV)/.dev  ## faults in numbers: 50 fits killed at random moments; writes benchmarks/results
+	$(BIN)/python -m benchmarks.soak_checkpoints
+
 clean:  ## remove what the other targets made
 	rm -rf $(VENV) docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
@@ -61,10 +71,6 @@ $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "sparsebayes needs Python 3.11 or newer; name one: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-
-$(VENV)/.base: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
-	@touch $@
 
 $(VENV)/.%: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[$*]'

@@ -69,9 +69,15 @@ def test_a_store_gives_the_bits_of_its_blocks_in_memory(
     assert same(bits(estimator.fit(store), X), in_memory)
     with monkeypatch.context() as nothing_held:
         nothing_held.setattr(blocks_module, "HELD_ENTRIES", -1)
-        estimator.set_params(n_jobs=2)
         assert same(bits(estimator.fit(store), X), in_memory)
-        estimator.set_params(n_jobs=None)
+
+
+@pytest.mark.parametrize("storage", ["dense", "sparse"])
+def test_threads_change_no_bit(tmp_path, storage):
+    X, y, weight = data(2, storage, True)
+    store = BlockStore.write(tmp_path / "store", X, y, weight, BLOCK_ROWS)
+    alone = bits(SBLClassifier(n_jobs=1).fit(store), X)
+    assert same(bits(SBLClassifier(n_jobs=2).fit(store), X), alone)
 
 
 @pytest.mark.parametrize(

@@ -10,15 +10,10 @@ from scipy.optimize import minimize
 from sparsebayes import link
 from sparsebayes.design import WithIntercept, as_design
 from sparsebayes.evidence import EliminationLoop, FitStatus, JointLoop, leave_one_out
-from sparsebayes.evidence.elimination import (
-    LEAST_VARIANCE,
-    Candidates,
-    Data,
-    centred_energy,
-    scale_by_leave_one_out,
-)
+from sparsebayes.evidence.candidates import LEAST_VARIANCE, Candidates, Data, centred_energy
 from sparsebayes.evidence.leave_one_out import common_variance, degrees_of_freedom, leave_one_out_losses
-from sparsebayes.evidence.selection import LargestEvidence, LastOfAtLeast, PathPoint, ties
+from sparsebayes.evidence.scale import scale_by_leave_one_out
+from sparsebayes.evidence.selection import LargestEvidence, LastOfAtLeast, Passed, PathPoint, ties
 from sparsebayes.map_solvers import DQNSolver, NewtonCGSolver, NewtonSolver
 from sparsebayes.objective import Objective
 from tests.problems import CountingDesign, classification, logistic
@@ -349,16 +344,13 @@ def test_evidence_is_laplace_s_where_the_hessian_is_diagonal():
 
 
 def test_selections_choose_what_they_say():
-    problem = logistic(n=40, m=3, seed=9)
-    objective = problem.objective()
-    mode = NewtonSolver().solve(objective, np.zeros(3))
     selection = LargestEvidence()
     for k, evidence in enumerate([-9.0, -5.0, -6.0]):
-        assert selection.add(PathPoint(np.array([k]), 5 - k, objective, mode), evidence) == -evidence
+        assert selection.add(Passed(np.array([k]), np.ones(1), 5 - k, evidence, None)) == -evidence
     assert selection.choose()[0] == [1]
     smallest = LastOfAtLeast(3)
     for k in range(3):
-        smallest.add(PathPoint(np.array([k]), 5 - k, objective, mode), 0.0)
+        smallest.add(Passed(np.array([k]), np.ones(1), 5 - k, 0.0, None))
     assert smallest.choose()[0] == [2]
 
 

@@ -70,7 +70,7 @@ def test_cells_are_kept_whatever_came_of_them(tmp_path):
         raise ValueError("no such luck")
 
     run(cells, "set", "model", 0, lambda: iter([{"n": 1}, {"n": 2}]), limit=60)
-    run(cells, "set", "model", 1, slow, limit=0.5)
+    run(cells, "set", "model", 1, slow, limit=4)
     run(cells, "set", "model", 2, broken, limit=60)
     records = cells.read("set", "model")
     assert [records[seed]["status"] for seed in range(3)] == ["ok", "limit", "failed"]

@@ -108,7 +108,7 @@ def test_sparse_npz_and_weights(tmp_path):
 def test_store(tmp_path):
     BlockStore.write(tmp_path / "store", sp.csr_matrix(X), Y, block_rows=3)
     table = read_table(tmp_path / "store")
-    assert np.array_equal(table.X.toarray(), X)
+    assert np.array_equal(table.X.to_csr().toarray(), X)
     assert table.y.tolist() == Y.tolist()
 
 

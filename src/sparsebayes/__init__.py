@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
+from sparsebayes.checkpoint import CheckpointError
+from sparsebayes.design import Workers, WorkersLostError
 from sparsebayes.export import export_c, export_onnx
 from sparsebayes.frozen import FrozenModel
 from sparsebayes.io import ModelFileError
@@ -19,10 +21,12 @@ if TYPE_CHECKING:
         sbl_path,
     )
     from sparsebayes.onnx_converters import register_onnx_converters
+    from sparsebayes.report import make_report
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "CheckpointError",
     "FrozenModel",
     "ModelFileError",
     "Progress",
@@ -32,10 +36,13 @@ __all__ = [
     "SBELMClassifierCV",
     "SBLClassifier",
     "SBLClassifierCV",
+    "Workers",
+    "WorkersLostError",
     "__version__",
     "export_c",
     "export_onnx",
     "load_model",
+    "make_report",
     "register_onnx_converters",
     "save_model",
     "sbl_path",
@@ -50,6 +57,10 @@ def __getattr__(name: str) -> Any:
         from sparsebayes import onnx_converters
 
         return onnx_converters.register_onnx_converters
+    if name == "make_report":
+        from sparsebayes import report
+
+        return report.make_report
     from sparsebayes import estimators
 
     return getattr(estimators, name)

@@ -9,6 +9,7 @@ from typing import Literal, Protocol
 import numpy as np
 
 from sparsebayes._typing import Vector
+from sparsebayes.checkpoint import Keeper
 from sparsebayes.design import Design, HoldLimit, ScaleName
 from sparsebayes.evidence import EliminationLoop, Fit, JointLoop, SequentialLoop, Stage, State
 from sparsebayes.map_solvers import DQNSolver, MapSolver, NewtonCGSolver, NewtonSolver
@@ -37,6 +38,7 @@ class OuterLoop(Protocol):
         w: Vector,
         weight: Vector | None,
         callback: Callable[[State], bool],
+        keeper: Keeper,
     ) -> Fit: ...
 
 

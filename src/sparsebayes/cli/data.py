@@ -81,7 +81,8 @@ class Source:
                     source, target, index_base=base, dtype=dtype, n_jobs=n_jobs, progress=progress, **more
                 )
         if taken == "parquet" and self.label is not None and not self.ignore:
-            return BlockStore.from_parquet(source, target, self.label, self.weight, dtype=dtype, **more)
+            more |= {"label": self.label, "weight": self.weight, "dtype": dtype}
+            return BlockStore.from_parquet(source, target, **more)
         table = self.read()
         if taken == "store":
             raise click.UsageError(f"{self.path} is a store already")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import click
@@ -17,7 +18,8 @@ from sparsebayes.cli.data import (
     model_of,
     reading_options,
 )
-from sparsebayes.cli.screen import say, say_json, say_table, shown, warnings_as_lines
+from sparsebayes.cli.screen import say, say_json, say_table, warnings_as_lines
+from sparsebayes.report import coded, evaluate
 
 EXAMPLES = """\b
 Examples:
@@ -34,70 +36,42 @@ def command(model: str, as_json: bool, **given: Any) -> None:
     frozen = model_of(model)
     with warnings_as_lines():
         table = Source.of(given).read(model=frozen)
-        found = _scores(frozen, table.X, codes_of(frozen, table.y), table.sample_weight)
+        found = _scores(frozen, table.X, labels_of(frozen, table.y))
     if as_json:
         say_json(found)
     else:
         _tell(found)
 
 
-def codes_of(model: FrozenModel, y: Any) -> Any:
-    """Positions of labels among the model's, which a file may spell in another type."""
-    classes = model.classes
-    if classes.dtype.kind in "UO":
-        y = np.asarray(y).astype(str)
-    elif np.asarray(y).dtype.kind in "UO":
-        raise ValueError(
-            f"The labels are text, as {shown(y[0])!r} is; those of the model are "
-            f"{shown(classes.tolist()[:5])}."
-        )
-    order = np.argsort(classes)
-    places = np.minimum(np.searchsorted(classes, y, sorter=order), len(classes) - 1)
-    codes = order[places]
-    unknown = np.flatnonzero(classes[codes] != y)
-    if len(unknown):
-        raise ValueError(
-            f"Row {unknown[0]} has the label {shown(y[unknown[0]])!r}; those of the model are "
-            f"{shown(classes.tolist()[:5])}."
-        )
-    return codes
+def labels_of(model: FrozenModel, y: Any) -> Any:
+    """Labels as the model has them: what a file spells as a number may be text elsewhere."""
+    return np.asarray(y).astype(str) if model.classes.dtype.kind in "UO" else y
 
 
-def _scores(model: FrozenModel, X: Any, codes: Any, weight: Any) -> dict[str, Any]:
-    from sklearn.metrics import accuracy_score, confusion_matrix, log_loss, roc_auc_score
-
-    scores = model.scores(model.rows(X))
-    p, predicted = scores.probabilities(), scores.codes()
-    numbers = np.arange(len(model.classes))
-    both = len(numbers) == 2 and len(np.unique(codes)) == 2
+def _scores(model: FrozenModel, X: Any, y: Any) -> dict[str, Any]:
+    found = evaluate(model, X, coded(y, model.classes), model.classes)
     return {
-        "rows": len(codes),
-        "accuracy": float(accuracy_score(codes, predicted, sample_weight=weight)),
-        "log_loss": float(log_loss(codes, p, labels=numbers, sample_weight=weight)),
-        "auc": float(roc_auc_score(codes, scores.decision(), sample_weight=weight)) if both else None,
+        "rows": found.accuracy.n,
+        "accuracy": found.accuracy.share,
+        "accuracy_interval": list(found.accuracy.interval),
+        "log_loss": found.log_loss,
+        "auc": None if math.isnan(found.auc) else found.auc,
+        "calibration_error": found.calibration.error,
         "classes": [str(label) for label in model.classes.tolist()],
-        "confusion": confusion_matrix(codes, predicted, labels=numbers).tolist(),
+        "confusion": found.confusion.tolist(),
     }
 
 
 def _tell(found: dict[str, Any]) -> None:
-    rows, accuracy = found["rows"], found["accuracy"]
-    low, high = wilson(accuracy, rows)
-    say(f"rows      {rows}")
-    say(f"accuracy  {accuracy:.4f}  (95% interval {low:.4f} to {high:.4f})")
+    low, high = found["accuracy_interval"]
+    say(f"rows      {found['rows']}")
+    say(f"accuracy  {found['accuracy']:.4f}  (95% interval {low:.4f} to {high:.4f})")
     say(f"log loss  {found['log_loss']:.4f}")
     if found["auc"] is not None:
-        say(f"AUC       {found['auc']:.4f}")
+        say(f"AUC       {found['auc']:.4f}{'' if len(found['classes']) == 2 else '  (mean over classes)'}")
     say("")
     say_table(
         "confusion: a row a true label, a column a predicted one",
-        ["", *found["classes"]],
+        ["label", *found["classes"]],
         [[label, *counts] for label, counts in zip(found["classes"], found["confusion"], strict=True)],
     )
-
-
-def wilson(share: float, n: int, z: float = 1.96) -> tuple[float, float]:
-    """Wilson's interval of a share of n, which stays within 0 and 1."""
-    centre = (share + z * z / (2 * n)) / (1 + z * z / n)
-    half = z / (1 + z * z / n) * ((share * (1 - share) + z * z / (4 * n)) / n) ** 0.5
-    return max(centre - half, 0.0), min(centre + half, 1.0)

@@ -11,6 +11,8 @@ import click
 
 from sparsebayes import __version__
 from sparsebayes.cli.ends import PIPE_CLOSED, USAGE, Ending, ending_of, said_if_interrupted
+from sparsebayes.cli.screen import LONGEST_MESSAGE
+from sparsebayes.report import visible
 
 COMMANDS = {
     "train": "Fit a model to labelled rows and write it to a file.",
@@ -80,5 +82,6 @@ def main(arguments: list[str] | None = None) -> NoReturn:
 
 
 def _end(ending: Ending) -> NoReturn:
-    print(f"sparsebayes: {' '.join(ending.message.split())}", file=sys.stderr)
+    message = " ".join(ending.message.split())
+    print(f"sparsebayes: {visible(message, LONGEST_MESSAGE)}", file=sys.stderr)
     sys.exit(ending.code)

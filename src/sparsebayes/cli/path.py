@@ -69,11 +69,12 @@ def command(
 
 def _parts(source: Source, test: str | None, holdout: float, seed: int) -> tuple[Any, Any]:
     """Rows to fit and rows to judge by."""
-    table = source.read()
+    table = _in_memory(source.read())
     if test is not None:
         n_features = table.X.shape[1]
         columns = table.feature_names
-        return table, replace(source, path=test).read(n_features=n_features, features=columns)
+        judges = replace(source, path=test).read(n_features=n_features, features=columns)
+        return table, _in_memory(judges)
     from sklearn.model_selection import train_test_split
 
     numbers = np.arange(len(table.y))
@@ -84,6 +85,11 @@ def _parts(source: Source, test: str | None, holdout: float, seed: int) -> tuple
         return replace(table, X=table.X[chosen], y=table.y[chosen], sample_weight=weight)
 
     return part(train), part(held_out)
+
+
+def _in_memory(table: Any) -> Any:
+    """A store is as large as its rows here: a path is judged after every iteration."""
+    return replace(table, X=table.X.to_csr()) if hasattr(table.X, "to_csr") else table
 
 
 def _write(points: list[dict[str, Any]], output: str) -> None:

@@ -53,8 +53,8 @@ def _lines(model: FrozenModel, X: Any, proba: bool, header: bool, as_json: bool)
     classes = [_on_one_line(label) for label in model.classes.tolist()]
     if header:
         yield "\t".join(classes) + "\n" if proba else "label\n"
-    for start in range(0, X.shape[0], ROWS_AT_ONCE):
-        scores = model.scores(model.rows(X[start : start + ROWS_AT_ONCE]))
+    for rows in _parts(X):
+        scores = model.scores(model.rows(rows))
         codes, p = scores.codes().tolist(), scores.probabilities().tolist()
         for code, row in zip(codes, p, strict=True):
             if as_json:
@@ -63,6 +63,14 @@ def _lines(model: FrozenModel, X: Any, proba: bool, header: bool, as_json: bool)
                 yield json.dumps({"label": label, "probabilities": probabilities}) + "\n"
             else:
                 yield ("\t".join(map(repr, row)) if proba else classes[code]) + "\n"
+
+
+def _parts(X: Any) -> Iterator[Any]:
+    """Rows a few at a time; of a store, its blocks."""
+    if hasattr(X, "n_blocks"):
+        yield from (block.X for block in X)
+    else:
+        yield from (X[start : start + ROWS_AT_ONCE] for start in range(0, X.shape[0], ROWS_AT_ONCE))
 
 
 def _on_one_line(label: object) -> str:

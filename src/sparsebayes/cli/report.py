@@ -9,8 +9,8 @@ from typing import Any
 import click
 
 from sparsebayes.cli.data import Source, model_argument, model_of, reading_options
-from sparsebayes.cli.evaluate import codes_of
-from sparsebayes.cli.screen import say, size_of, warnings_as_lines
+from sparsebayes.cli.evaluate import labels_of
+from sparsebayes.cli.screen import say, size_of, warnings_as_lines, working
 
 EXAMPLES = """\b
 Examples:
@@ -46,9 +46,10 @@ def command(
         if path is None:
             return None
         table = replace(source, path=path).read(model=frozen)
-        return table.X, frozen.classes[codes_of(frozen, table.y)]
+        return table.X, labels_of(frozen, table.y)
 
     with warnings_as_lines():
-        judged = labelled(held_out)
-        make_report(frozen, output, *(judged or ()), train=labelled(train), title=title)
+        judged, trained = labelled(held_out) or (), labelled(train)
+        with working("drawing" if train is None else "fitting logistic regression and an SVM"):
+            make_report(frozen, output, *judged, train=trained, rivals=train is not None, title=title)
     say(f"report in {output}, {size_of(os.path.getsize(output))}")

@@ -24,24 +24,17 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
+from sparsebayes.report import visible
+
 # A pipe has no width; tables then take what they need.
 PIPE_WIDTH = 200
+LONGEST_MESSAGE = 1000
 
 
 def console(stderr: bool = False) -> Console:
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() else PIPE_WIDTH
     return Console(stderr=stderr, width=width, highlight=False, soft_wrap=not stream.isatty())
-
-
-def shown(text: object) -> str:
-    """A name from a file as a terminal may be given it: what would steer the terminal is spelt out."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in _plain(str(text)))
-
-
-def _plain(text: str) -> str:
-    """Without halves of characters, which cannot be encoded."""
-    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def say(line: str) -> None:
@@ -56,9 +49,9 @@ def say_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object
     """The first column to the left, as names are; the others, numbers, to the right."""
     table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
     for k, name in enumerate(columns):
-        table.add_column(Text(shown(name)), justify="left" if k == 0 else "right", overflow="fold")
+        table.add_column(Text(visible(name)), justify="left" if k == 0 else "right", overflow="fold")
     for row in rows:
-        table.add_row(*(Text(shown(cell)) for cell in row))
+        table.add_row(*(Text(visible(str(cell)) if cell != "" else "") for cell in row))
     console().print(table)
 
 
@@ -130,11 +123,23 @@ def fit_bar(visible: bool = True) -> Iterator[list[Callable[[Any], None]] | None
 
 
 @contextmanager
+def working(what: str) -> Iterator[None]:
+    """A sign of life for work that does not say how far it is."""
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with progress_of(*columns, visible=True) as bar:
+        bar.add_task(what, total=None)
+        yield
+
+
+@contextmanager
 def warnings_as_lines() -> Iterator[None]:
     """Warnings as one line each on standard error."""
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        print(f"sparsebayes: warning: {' '.join(shown(message).split())}", file=sys.stderr)
+        print(
+            f"sparsebayes: warning: {visible(' '.join(str(message).split()), LONGEST_MESSAGE)}",
+            file=sys.stderr,
+        )
 
     with warnings.catch_warnings():
         warnings.simplefilter("default")

@@ -12,18 +12,18 @@ import numpy as np
 
 from sparsebayes import FrozenModel, save_model
 from sparsebayes.cli.data import DATA_HELP, Source, data_argument, json_option, reading_options
-from sparsebayes.cli.describe import kept_of, kept_sentence, strongest, tell_strongest
+from sparsebayes.cli.describe import described, strongest, tell_strongest
 from sparsebayes.cli.ends import said_if_interrupted
 from sparsebayes.cli.estimators import estimator_options, made, parameters_of
 from sparsebayes.cli.screen import (
     fit_bar,
     say,
     say_json,
-    shown,
     size_of,
     steps_bar,
     warnings_as_lines,
 )
+from sparsebayes.report import visible
 
 EXAMPLES = """\b
 Examples:
@@ -74,7 +74,7 @@ def command(
     if as_json:
         say_json(found)
     elif not quiet:
-        _tell(found, model)
+        _tell(found, model, top)
 
 
 def _refuse_unwritable(target: str) -> None:
@@ -99,6 +99,7 @@ def _cross_validated(parameters: dict[str, Any], table: Any, folds: int, visible
     from sklearn.metrics import accuracy_score, log_loss
     from sklearn.model_selection import StratifiedKFold
 
+    X = table.X.to_csr() if hasattr(table.X, "to_csr") else table.X  # of a store
     seed = parameters["random_state"] or 0
     splits = list(
         StratifiedKFold(folds, shuffle=True, random_state=seed).split(np.zeros(len(table.y)), table.y)
@@ -108,10 +109,10 @@ def _cross_validated(parameters: dict[str, Any], table: Any, folds: int, visible
         for train, test in splits:
             estimator = made({**parameters, "checkpoint": None, "resume": False})
             weight = None if table.sample_weight is None else table.sample_weight[train]
-            estimator.fit(table.X[train], table.y[train], weight)
+            estimator.fit(X[train], table.y[train], weight)
             held_out = None if table.sample_weight is None else table.sample_weight[test]
-            y, p = table.y[test], estimator.predict_proba(table.X[test])
-            accuracies.append(accuracy_score(y, estimator.predict(table.X[test]), sample_weight=held_out))
+            y, p = table.y[test], estimator.predict_proba(X[test])
+            accuracies.append(accuracy_score(y, estimator.predict(X[test]), sample_weight=held_out))
             losses.append(log_loss(y, p, labels=estimator.classes_, sample_weight=held_out))
             done()
     return {
@@ -125,7 +126,7 @@ def _cross_validated(parameters: dict[str, Any], table: Any, folds: int, visible
 def _findings(
     model: FrozenModel, table: Any, target: str, seconds: float, scores: dict[str, float] | None, top: int
 ) -> dict[str, Any]:
-    kept, candidates, what = kept_of(model)
+    of = described(model)
     classes, counts = np.unique(table.y, return_counts=True)
     return {
         "model": target,
@@ -135,25 +136,24 @@ def _findings(
         "rows": len(table.y),
         "features": model.n_features,
         "classes": {str(label): int(count) for label, count in zip(classes.tolist(), counts, strict=True)},
-        "kept": kept,
-        "candidates": candidates,
-        "kept_are": what,
+        "kept": of.n_functions,
+        "candidates": of.n_candidates,
+        "kept_are": of.function,
         "strongest": strongest(model, top),
         "seconds": round(seconds, 3),
         "cross_validation": scores,
     }
 
 
-def _tell(found: dict[str, Any], model: FrozenModel) -> None:
-    classes = ", ".join(f"{shown(label)} {count}" for label, count in list(found["classes"].items())[:10])
+def _tell(found: dict[str, Any], model: FrozenModel, top: int) -> None:
+    classes = ", ".join(f"{visible(label)} {count}" for label, count in list(found["classes"].items())[:10])
     say(f"{found['rows']} rows, {found['features']} features, {len(found['classes'])} classes: {classes}")
-    say(f"{found['estimator']} kept {kept_sentence(model)} in {found['seconds']:.1f} s")
+    say(f"{described(model).sentence()} It took {found['seconds']:.1f} s.")
     for status in sorted(set(found["status"])):
         say(f"{found['status'].count(status)} x {status}" if len(found["status"]) > 1 else status)
-    if found["strongest"]:
-        say("")
-        tell_strongest(found["strongest"], len(found["classes"]))
-        say("")
+    say("")
+    tell_strongest(model, top)
+    say("")
     if found["cross_validation"] is not None:
         scores = found["cross_validation"]
         say(

@@ -18,6 +18,8 @@ from sparsebayes.io import BlockStore
 
 # Entries of kept columns that are held in memory once pruning has left so few: 400 MB in double precision.
 HELD_ENTRIES = 1 << 25
+# Bytes of a cache line: where arrays that BLAS works on begin.
+ALIGNMENT = 64
 
 
 class Source(Protocol):
@@ -395,15 +397,14 @@ def itself(X: Any) -> Any:
 
 def _entries(X: Any) -> Vector:
     if not sp.issparse(X):
-        return np.count_nonzero(X, axis=0).astype(np.float64)
-    return np.bincount(X.indices, minlength=X.shape[1]).astype(np.float64)
+        return np.asarray(np.count_nonzero(X, axis=0), dtype=np.float64)
+    return np.asarray(np.bincount(X.indices, minlength=X.shape[1]), dtype=np.float64)
 
 
 def _columns_of(X: Any, places: IntVector | None) -> Any:
-    """In double precision; an array always in the same order, on which the bits of its products depend."""
+    """In double precision; an array always in the same order and alignment, on which bits of BLAS depend."""
     if not sp.issparse(X):
-        chosen = X if places is None else np.take(X, places, axis=1)
-        return np.ascontiguousarray(chosen, dtype=np.float64)
+        return _aligned(X if places is None else np.take(X, places, axis=1))
     if places is None:
         return X.astype(np.float64)
     rank = np.full(X.shape[1], -1, dtype=X.indices.dtype)
@@ -413,6 +414,16 @@ def _columns_of(X: Any, places: IntVector | None) -> Any:
     indptr = np.concatenate([[0], np.cumsum(entries)])[X.indptr].astype(X.indptr.dtype)
     data = X.data[entries].astype(np.float64)
     return sp.csr_array((data, kept[entries], indptr), shape=(X.shape[0], len(places)))
+
+
+def _aligned(X: AnyArray) -> Matrix:
+    if X.dtype == np.float64 and X.flags.c_contiguous and X.ctypes.data % ALIGNMENT == 0:
+        return X
+    room = np.empty(X.size * 8 + ALIGNMENT, dtype=np.uint8)
+    start = -room.ctypes.data % ALIGNMENT
+    out: Matrix = room[start : start + X.size * 8].view(np.float64).reshape(X.shape)
+    out[...] = X
+    return out
 
 
 def _product(X: Any, places: IntVector | None, w: Vector) -> Vector:
@@ -448,10 +459,10 @@ def _gram(X: Any, places: IntVector | None, h: Vector) -> Matrix:
 
 def _peaks(X: Any, places: IntVector | None) -> Vector:
     if not sp.issparse(X):
-        return np.asarray(np.abs(_columns_of(X, places)).max(axis=0, initial=0.0))
-    peaks: Vector = np.zeros(X.shape[1])
+        return np.asarray(np.abs(_columns_of(X, places)).max(axis=0, initial=0.0), dtype=np.float64)
+    peaks = np.zeros(X.shape[1])
     np.maximum.at(peaks, X.indices, np.abs(X.data))
-    return peaks if places is None else np.asarray(peaks[places])
+    return peaks if places is None else peaks[places]
 
 
 def _with_data(X: Any, data: AnyArray) -> Any:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import os
 import warnings
 from contextlib import nullcontext
+from dataclasses import replace
+from inspect import signature
 from numbers import Integral, Real
 from typing import ClassVar
 
@@ -18,9 +22,11 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
-from sparsebayes import _checks, multiclass
+from sparsebayes import __version__, _checks, multiclass
 from sparsebayes.basis import Basis
 from sparsebayes.design import Here, HoldLimit, RowBlocks, Workers, automatic_count, rows_of, rows_on
+from sparsebayes.estimators import _about
+from sparsebayes.estimators._kept import Kept, arrays_of, whole_or_not_at_all
 from sparsebayes.estimators._problem import Progress, Solution, Start
 from sparsebayes.estimators._selection import fit_selected
 from sparsebayes.frozen import FrozenModel
@@ -53,6 +59,8 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
         "proba": [StrOptions({"mode", "moderated"})],
         "class_weight": [StrOptions({"balanced"}), dict, None],
         "warm_start": ["boolean"],
+        "checkpoint": [str, os.PathLike, None],
+        "resume": ["boolean"],
         "callbacks": ["array-like", None],
         "random_state": ["random_state"],
         "n_jobs": [Integral, None],
@@ -86,6 +94,10 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
         self : object
             The fitted classifier.
         """
+        with whole_or_not_at_all(self):
+            return self._fit(X, y, sample_weight, self.checkpoint, self.resume, client)
+
+    def _fit(self, X, y, sample_weight, checkpoint, resume, client=None):
         if client is not None or isinstance(X, BlockStore | RowBlocks):
             X, y, sample_weight = self._in_blocks(X, y, sample_weight, client)
         else:
@@ -113,21 +125,24 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
         starts = self._starts(classes, X.shape[1], len(problems))
         if sp.issparse(X) and (len(problems) > 1 or self._basis_name != "features"):
             X = X.tocsr()
+        data = [X, classes, codes, weight, used, *([] if starts[0] is None else arrays_of(self))]
+        kept = Kept.of(self, checkpoint, resume, data, stop_at=self._stop_at)
         if starts[0] is None:
-            bases = self._bases(X, codes, weight, used, problems)
+            bases = self._bases(X, codes, weight, used, problems, kept)
         else:
             bases = [self._basis] * len(problems)
-        solutions = self._fit_problems(X, weight, classes, problems, bases, starts)
+        solutions = self._fit_problems(X, weight, classes, problems, bases, starts, kept)
         self.classes_ = classes
         self._scheme = self.multi_class
         self._fixed_last = self._fixed_parameters()
         self._training_shape = everything.shape
+        self._class_rows = np.bincount(codes)
         self._basis_sizes = [len(basis.numbers) for basis in bases]
         self._keep(solutions, X.dtype)
         self._warn(solutions)
         return self
 
-    def _bases(self, X, codes, weight, numbers, problems) -> list[Basis]:
+    def _bases(self, X, codes, weight, numbers, problems, kept) -> list[Basis]:
         """The basis of each problem, over the rows of X, which the user knows by ``numbers``."""
         raise NotImplementedError
 
@@ -222,7 +237,7 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
             hold_limit=self._hold_limit,
         )
 
-    def _fit_problems(self, X, weight, classes, problems, bases, starts):
+    def _fit_problems(self, X, weight, classes, problems, bases, starts, kept):
         """All binary problems: the pairs in parallel, or one problem with threads over blocks."""
         n_jobs = effective_n_jobs(self.n_jobs)
         n_threads = None if self.n_jobs is None and n_jobs == 1 else n_jobs
@@ -239,6 +254,7 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
                 start,
                 n_threads if len(problems) == 1 else 1,
                 self._watcher(number, classes, problem, basis),
+                kept.keeper(f"problem-{number}"),
             )
 
         # Callbacks are the caller's objects: they must be called in the caller's process.
@@ -310,6 +326,13 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
         self.sparse_coef_ = stacked([solution.coef.astype(dtype) for solution in solutions])
         self._sparse_alpha = stacked([solution.alpha for solution in solutions])
         self._sparse_std = stacked([solution.posterior.std.astype(dtype) for solution in solutions])
+        # Units of features, where each has one of its own; those of other functions say nothing.
+        of_features = self._basis_name == "features"
+        self._units = stacked([s.posterior.unit for s in solutions]).data if of_features else None
+        self._folds = [solution.folds for solution in solutions]
+        self._follows_path = bool(solutions[0].path)
+        self._taken_by_size = False
+        self._has_intercept = self.fit_intercept
         self._posteriors = [s.posterior for s in solutions] if self.proba == "moderated" else None
         self.intercept_ = np.array([solution.intercept for solution in solutions], dtype=dtype)
         self.intercept_alpha_ = np.array([solution.intercept_alpha for solution in solutions])
@@ -325,7 +348,7 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
             warnings.warn(
                 f"{type(self).__name__}{which}: {complaints[0].status}. {complaints[0].complaint}",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
 
     @property
@@ -361,14 +384,58 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
         -------
         model : FrozenModel
             What this classifier predicts through: the kept features, vectors or nodes alone, with their
-            weights; with ``proba="moderated"``, also the posterior. Its predictions are the same bits.
+            weights; with ``proba="moderated"``, also the posterior. Its predictions are the same bits. What a
+            report needs to know of the fit is in its ``about``.
         """
         check_is_fitted(self)
         if self._bound_to_training is not None:
             raise ValueError(self._bound_to_training)
         model = self._predictor()
+        model = replace(model, about={**model.about, **self._about_fit(model)})
         model.check()
         return model
+
+    def _about_fit(self, model: FrozenModel) -> dict:
+        """How the model was fitted, for reports: a few kilobytes at most (``_about.MAX_BYTES``)."""
+        defaults = {name: p.default for name, p in signature(type(self)).parameters.items()}
+        listed = {
+            "class_rows": _about.listed(self._class_rows),
+            "spread": _about.listed(self._function_spreads(model)),
+        }
+        found = {
+            "version": __version__,
+            "parameters": _about.changed(self.get_params(deep=False), defaults),
+            "rows": int(self._class_rows.sum()),
+            **{name: values for name, values in listed.items() if values is not None},
+            **self._about_selection(),
+        }
+        courses = [
+            _about.Course(
+                history,
+                int(n_relevant),
+                self._follows_path,
+                self._has_intercept,
+                folds,
+                taken_by_size=self._taken_by_size,
+            )
+            for history, n_relevant, folds in zip(self.history_, self.n_relevant_, self._folds, strict=True)
+        ]
+        left = _about.MAX_BYTES - len(json.dumps(found))
+        return {**found, "training": _about.training(courses, left)}
+
+    def _about_selection(self) -> dict:
+        """What a search over folds found."""
+        return {}
+
+    def _function_spreads(self, model: FrozenModel):
+        """The size of each kept feature in training (its root mean square, about the mean where it is dense);
+        None where the fit did not take it.
+        """
+        if self._units is None or not len(self._units) or np.ptp(self._units) == 0.0:
+            return None
+        with np.errstate(divide="ignore"):
+            total = np.bincount(model.columns, 1.0 / self._units, len(model.basis.numbers))
+        return total / np.bincount(model.columns, minlength=len(model.basis.numbers))
 
     @property
     def _bound_to_training(self) -> str | None:

@@ -13,6 +13,7 @@ import numpy as np
 from sparsebayes import _checks
 from sparsebayes._typing import IntVector, Vector
 from sparsebayes.basis import Basis, IdentityBasis, as_matrix, margins
+from sparsebayes.checkpoint import NO_KEEPER, Keeper
 from sparsebayes.design import ColumnScale, Design, WithIntercept, as_design
 from sparsebayes.evidence import FitStatus, Record, State
 from sparsebayes.posterior import Posterior, laplace
@@ -38,6 +39,15 @@ class PathModel(Start):
 
 
 @dataclass(frozen=True, slots=True)
+class FoldScores:
+    """Models of some sizes, largest first, on the samples that their folds held out."""
+
+    n_relevant: IntVector
+    log_loss: Vector
+    accuracy: Vector
+
+
+@dataclass(frozen=True, slots=True)
 class Solution(Start):
     """What a binary problem came to; ``complaint`` is what the user is to be warned of."""
 
@@ -48,6 +58,7 @@ class Solution(Start):
     status: str
     complaint: str | None
     path: list[PathModel]
+    folds: FoldScores | None = None
 
 
 class Progress:
@@ -124,6 +135,7 @@ def fit_problem(
     start: Start | None,
     n_threads: int | None,
     callback: Callable[[State, ColumnScale], bool],
+    keeper: Keeper = NO_KEEPER,
 ) -> Solution:
     """Build the design, run the outer loop, translate back."""
     flat_intercept = settings.fit_intercept and settings.intercept_prior == "flat"
@@ -161,7 +173,7 @@ def fit_problem(
     del w, alpha, design
     # Solvers look at what came out, and step back from what is not finite.
     with np.errstate(over="ignore", invalid="ignore"):
-        fit = loop.run(owned.pop(), labels, owned.pop(), owned.pop(), weight, watch)
+        fit = loop.run(owned.pop(), labels, owned.pop(), owned.pop(), weight, watch, keeper)
         posterior = laplace(fit.design, fit.w, fit.alpha, labels, weight, scale)
     ended = _in_users_units(fit.active, fit.w, fit.alpha, scale)
     _refuse_overflow(ended, dtype)

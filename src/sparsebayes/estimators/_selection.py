@@ -10,10 +10,11 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
 from sparsebayes import link
-from sparsebayes._typing import IntVector, Vector
+from sparsebayes._typing import IntVector, Mask, Vector
 from sparsebayes.basis import Basis, margins
-from sparsebayes.design import ColumnScale
-from sparsebayes.estimators._problem import PathModel, Solution, Start, fit_problem
+from sparsebayes.checkpoint import NO_KEEPER, Keeper
+from sparsebayes.design import ColumnScale, row_shares
+from sparsebayes.estimators._problem import FoldScores, PathModel, Solution, Start, fit_problem
 from sparsebayes.evidence import State
 from sparsebayes.evidence.calibration import calibration_slope
 from sparsebayes.evidence.selection import standard_error, weighted_sum
@@ -29,6 +30,7 @@ class Curve:
     sizes: IntVector
     slopes: Vector
     losses: list[Vector]  # a loss a sample, after calibration
+    correct: list[Mask]  # whether a sample is on the right side
     prior_variance: float | None  # of the margins of all of them
 
     def chosen(self, weight: Vector | None, within_error: bool) -> int:
@@ -44,6 +46,12 @@ class Curve:
         ]
         return int(min(near))
 
+    def scores(self, weight: Vector | None) -> FoldScores:
+        """Means over the samples."""
+        shares = row_shares(len(self.losses[0]), weight)
+        losses = np.array([shares @ each for each in self.losses])
+        return FoldScores(self.sizes, losses, np.array([shares @ each for each in self.correct]))
+
     def slope_at(self, size: int) -> float:
         """Of the nearest size."""
         return float(self.slopes[_nearest(self.sizes, size)])
@@ -58,21 +66,28 @@ def fit_selected(
     start: Start | None,
     n_threads: int | None,
     callback: Callable[[State, ColumnScale], bool],
+    keeper: Keeper = NO_KEEPER,
 ) -> Solution:
     """:func:`fit_problem`, at the size that cross-validation prefers and calibrated by what it held out."""
     search = settings.select != "evidence" and settings.max_features is None and not settings.stop_at_max_iter
     if not search or not recipe(settings.solver, settings.basis).follows_path:
-        return fit_problem(X, basis, labels, weight, settings, start, n_threads, callback)
-    curve = cross_validated(X, basis, labels, weight, settings, n_threads)
+        return fit_problem(X, basis, labels, weight, settings, start, n_threads, callback, keeper)
+    curve = cross_validated(X, basis, labels, weight, settings, n_threads, keeper)
     size = curve.chosen(weight, settings.select == "cv-1se")
     settings = replace(settings, max_features=size, prior_variance=curve.prior_variance)
     # Not from where an earlier fit ended: the folds were not.
-    solution = fit_problem(X, basis, labels, weight, settings, None, n_threads, callback)
-    return calibrated(solution, curve)
+    solution = fit_problem(X, basis, labels, weight, settings, None, n_threads, callback, keeper)
+    return replace(calibrated(solution, curve), folds=curve.scores(weight))
 
 
 def cross_validated(
-    X: Any, basis: Basis, labels: Vector, weight: Vector | None, settings: Settings, n_threads: int | None
+    X: Any,
+    basis: Basis,
+    labels: Vector,
+    weight: Vector | None,
+    settings: Settings,
+    n_threads: int | None,
+    keeper: Keeper = NO_KEEPER,
 ) -> Curve:
     """The path on the training rows of each fold, judged on its other rows."""
     n_folds = int(min(N_FOLDS, labels.sum(), (1.0 - labels).sum()))
@@ -83,7 +98,7 @@ def cross_validated(
     settings = replace(settings, stop_at_max_iter=True)  # the last point: no time is spent on choosing one
     sizes: IntVector | None = None
     held_out: list[Vector] = []
-    for train, test in StratifiedKFold(n_folds).split(labels, labels):
+    for fold, (train, test) in enumerate(StratifiedKFold(n_folds).split(labels, labels)):
         solution = fit_problem(
             X[train],
             basis,
@@ -93,6 +108,7 @@ def cross_validated(
             None,
             n_threads,
             lambda state, scale: False,
+            keeper.under(f"fold-{fold}"),
         )
         path = solution.path
         # One number, which half of the time goes into; and slopes are for models of the same scale.
@@ -110,7 +126,8 @@ def cross_validated(
     losses = [
         link.loss_and_residual(slope * each, sign)[0] for slope, each in zip(slopes, held_out, strict=True)
     ]
-    return Curve(sizes, slopes, losses, settings.prior_variance)
+    correct = [(each > 0.0) == (sign > 0.0) for each in held_out]
+    return Curve(sizes, slopes, losses, correct, settings.prior_variance)
 
 
 def calibrated(solution: Solution, curve: Curve) -> Solution:

@@ -17,7 +17,9 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import _check_sample_weight
 
+from sparsebayes.estimators import _about
 from sparsebayes.estimators._base import SparseBayesClassifier
+from sparsebayes.estimators._kept import Kept, whole_or_not_at_all
 from sparsebayes.estimators.linear import SBLClassifier
 from sparsebayes.estimators.path import recorded_fit, replays
 from sparsebayes.estimators.rvm import RVMClassifier
@@ -69,6 +71,13 @@ class EarlyStoppingCV(SparseBayesClassifier):
         self : object
             The fitted classifier.
         """
+        with whole_or_not_at_all(self):
+            folder = self._search(X, y, sample_weight)
+            checkpoint = None if folder is None else folder / "fit"
+            return self._fit(X, y, sample_weight, checkpoint, resume=checkpoint is not None)
+
+    def _search(self, X, y, sample_weight):
+        """Find the iteration; returns the folder of this search's checkpoint."""
         rows, labels = self._validated(X, y)
         weight = None
         if sample_weight is not None:
@@ -83,15 +92,33 @@ class EarlyStoppingCV(SparseBayesClassifier):
             raise ValueError(f"cv={self.cv!r} gives no fold.")
         if self.n_jobs not in (None, 1):
             plain.set_params(n_jobs=1)  # the folds share the cores
+        folder = Kept.of(self, self.checkpoint, self.resume, [rows, labels, weight]).folder
         folds = Parallel(n_jobs=self.n_jobs, verbose=self.verbose)(
-            delayed(_scores_along_path)(plain, rows, labels, weight, train, test, scorer)
-            for train, test in splits
+            delayed(_scores_along_path)(
+                plain, rows, labels, weight, train, test, scorer, folder and folder / f"fold-{number}"
+            )
+            for number, (train, test) in enumerate(splits)
         )
         self.cv_results_ = _results(folds)
         self.best_index_ = _chosen(self.cv_results_, len(folds), self.rule)
         self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
         self.best_iteration_ = self.best_index_ + 1
-        return super().fit(X, y, sample_weight)
+        return folder
+
+    def _about_selection(self):
+        results = self.cv_results_
+        shown = _about.evenly(len(results["mean_test_score"]), _about.MAX_POINTS, self.best_index_)
+        names = {
+            "iteration": "param_max_iter",
+            "n_relevant": "mean_n_relevant",
+            "score": "mean_test_score",
+            "score_std": "std_test_score",
+        }
+        folds: dict = {name: [_about.rounded(results[key][k]) for k in shown] for name, key in names.items()}
+        scoring = self.scoring if isinstance(self.scoring, str | None) else "a function of the user's"
+        taken = int(np.searchsorted(shown, self.best_index_))
+        folds |= {"scoring": scoring or "accuracy", "taken": taken}
+        return {"cross_validation": folds}
 
     def _starts(self, classes, n_features, n_problems):
         return [None] * n_problems  # the chosen iteration is counted from a fresh start
@@ -101,8 +128,9 @@ class EarlyStoppingCV(SparseBayesClassifier):
         return self.best_iteration_
 
 
-def _scores_along_path(plain, X, y, weight, train, test, scorer):
+def _scores_along_path(plain, X, y, weight, train, test, scorer, checkpoint):
     """For each outer iteration of one fit: score on the test rows, functions kept, seconds so far."""
+    plain = clone(plain).set_params(checkpoint=checkpoint, resume=checkpoint is not None)
     X_train, y_train = _safe_split(plain, X, y, train)
     if isinstance(plain.class_weight, dict):  # a fold may lack a class
         present = set(np.unique(y_train).tolist())

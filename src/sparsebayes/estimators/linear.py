@@ -86,6 +86,12 @@ class SBLClassifier(SparseBayesClassifier):
     warm_start : bool, default=False
         Go on from the last fit: its kept features, weights and precisions. A fit of "dqn" or "newton" cut
         in two gives the same model as one of both lengths.
+    checkpoint : str or path-like, default=None
+        A folder in which the fit keeps its state after each outer iteration, for this fit alone; what
+        another fit has left in it is replaced. None keeps nothing.
+    resume : bool, default=False
+        Go on from the state in ``checkpoint``, where there is one, to the model that the fit would have
+        come to uninterrupted, bit for bit. A state of other data or parameters is refused.
     callbacks : list of callables, default=None
         Each is called once an outer iteration with a :class:`~sparsebayes.Progress`; one that
         returns True stops the fit. Folds of ``select`` are not shown to it.
@@ -186,6 +192,8 @@ class SBLClassifier(SparseBayesClassifier):
         proba="mode",
         class_weight=None,
         warm_start=False,
+        checkpoint=None,
+        resume=False,
         callbacks=None,
         random_state=None,
         n_jobs=None,
@@ -208,6 +216,8 @@ class SBLClassifier(SparseBayesClassifier):
         self.proba = proba
         self.class_weight = class_weight
         self.warm_start = warm_start
+        self.checkpoint = checkpoint
+        self.resume = resume
         self.callbacks = callbacks
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -255,10 +265,11 @@ class SBLClassifier(SparseBayesClassifier):
         taken.intercept_alpha_ = np.array([alpha[k] for alpha, k in alphas])
         taken.n_relevant_ = np.array([path["n_relevant"][k] for path, k in points])
         taken.status_ = [f"taken from the path of a fit that ended so: {status}" for status in self.status_]
-        taken._sparse_std = taken._posteriors = None
+        taken._sparse_std = taken._units = taken._posteriors = None
+        taken._taken_by_size = True
         return taken
 
-    def _fit_problems(self, X, weight, classes, problems, bases, starts):
+    def _fit_problems(self, X, weight, classes, problems, bases, starts, kept):
         if not recipe(self.solver, self._basis_name).follows_path:
             for name, unset in (("select", "evidence"), ("max_features", None)):
                 if getattr(self, name) != unset:
@@ -266,7 +277,7 @@ class SBLClassifier(SparseBayesClassifier):
                         f"{type(self).__name__}({name}={getattr(self, name)!r}) needs a solver that follows "
                         f"a path: 'auto' or 'elimination'. Got solver={self.solver!r} instead."
                     )
-        return super()._fit_problems(X, weight, classes, problems, bases, starts)
+        return super()._fit_problems(X, weight, classes, problems, bases, starts, kept)
 
     def _keep(self, solutions, dtype):
         super()._keep(solutions, dtype)
@@ -288,7 +299,7 @@ class SBLClassifier(SparseBayesClassifier):
         ]
         self.path_ = paths[0] if len(paths) == 1 else paths
 
-    def _bases(self, X, codes, weight, numbers, problems):
+    def _bases(self, X, codes, weight, numbers, problems, kept):
         return [IdentityBasis(X.shape[1])] * len(problems)
 
     @property

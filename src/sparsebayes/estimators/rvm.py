@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from numbers import Integral, Real
 from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from threadpoolctl import threadpool_limits
 
@@ -135,6 +135,12 @@ or callable, default="rbf"
         Weights of the classes; "balanced" makes them count alike.
     warm_start : bool, default=False
         Go on from the last fit: its relevance vectors, weights and precisions. No vector is added.
+    checkpoint : str or path-like, default=None
+        A folder in which the fit keeps its state after each outer iteration, for this fit alone; what
+        another fit has left in it is replaced. None keeps nothing.
+    resume : bool, default=False
+        Go on from the state in ``checkpoint``, where there is one, to the model that the fit would have
+        come to uninterrupted, bit for bit. A state of other data or parameters is refused.
     callbacks : list of callables, default=None
         Each is called once an outer iteration with a :class:`~sparsebayes.Progress`; one that
         returns True stops the fit.
@@ -251,6 +257,8 @@ or callable, default="rbf"
         proba="mode",
         class_weight=None,
         warm_start=False,
+        checkpoint=None,
+        resume=False,
         callbacks=None,
         random_state=None,
         n_jobs=None,
@@ -277,6 +285,8 @@ or callable, default="rbf"
         self.proba = proba
         self.class_weight = class_weight
         self.warm_start = warm_start
+        self.checkpoint = checkpoint
+        self.resume = resume
         self.callbacks = callbacks
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -302,20 +312,26 @@ or callable, default="rbf"
             X = X.toarray()  # a kernel has no zeros to speak of, and solvers want to centre its columns
         return X, y
 
-    def _bases(self, X, codes, weight, numbers, problems):
+    def _bases(self, X, codes, weight, numbers, problems, kept):
         if isinstance(X, RowBlocks):
-            return self._bases_of_a_part(X, codes, weight, numbers)
-        rng = check_random_state(self.random_state)
+            return self._bases_of_a_part(X, codes, weight, numbers, kept)
+        rng = kept.rng()
         distinct = DistinctRows.of(X)
         if self.kernel == "precomputed":
             self._takes_feature_scales(X.shape[1])  # or complains
             candidates = self._candidates_of_each(problems, X, distinct, codes, weight, rng)
             return [IdentityBasis(X.shape[1], numbers[chosen]) for chosen in candidates]
-        draw = (distinct, codes, weight, rng)
-        with threadpool_limits(1, "blas"):  # matrices are small, and waking threads costs more
-            scales, gamma = self._scales_and_gamma(X, *draw)
+        pairs = self._rows_for_median(distinct, weight, rng)
+
+        def chosen_scales():
+            with threadpool_limits(1, "blas"):  # matrices are small, and waking threads costs more
+                scales, gamma = self._scales_and_gamma(X, distinct, codes, weight, pairs)
+            return {"gamma": np.array([gamma])} | ({} if scales is None else {"scales": scales})
+
+        chosen = kept.recall("scales", chosen_scales)
+        scales, gamma = chosen.get("scales"), float(chosen["gamma"][0])
         seen = X if scales is None else kernels.scaled(X, scales)
-        candidates = self._candidates_of_each(problems, seen, *draw)
+        candidates = self._candidates_of_each(problems, seen, distinct, codes, weight, rng)
 
         def basis(chosen, gammas):
             if gammas is None:
@@ -326,21 +342,21 @@ or callable, default="rbf"
 
         gammas = None
         if self._has_gamma:
-            fits = Fits(self._quiet_fit, X, weight, problems, candidates, basis, Split.of(distinct))
+            fit = partial(self._quiet_fit, kept)
+            fits = Fits(fit, X, weight, problems, candidates, basis, Split.of(distinct))
             gammas = self._gammas(gamma, fits)
         return [basis(chosen, gammas) for chosen in candidates]
 
-    def _bases_of_a_part(self, X, codes, weight, numbers):
+    def _bases_of_a_part(self, X, codes, weight, numbers, kept):
         """Of rows that need not all fit into memory: candidates, widths and scales from some of them."""
         if self.kernel == "precomputed":
             raise ValueError("RVMClassifier(kernel='precomputed') needs the whole matrix in memory.")
         part = np.arange(len(codes))
         if len(part) > CHOICE_ON_A_PART_BEYOND:
-            rng = check_random_state(self.random_state)
-            part = _part_of_each_class(codes, rng, CHOICE_ON_A_PART_BEYOND)
+            part = _part_of_each_class(codes, kept.rng(), CHOICE_ON_A_PART_BEYOND)
         codes, weight = codes[part], weight[part]
         problems = multiclass.decompose(codes, int(codes.max()) + 1, self.multi_class)
-        return self._bases(X[part].gathered(), codes, weight, numbers[part], problems)
+        return self._bases(X[part].gathered(), codes, weight, numbers[part], problems, kept)
 
     @property
     def _has_gamma(self):
@@ -351,12 +367,11 @@ or callable, default="rbf"
             return kernels.UserKernel(self.kernel)
         return kernels.Kernel(self.kernel, gamma, self.degree, self.coef0)
 
-    def _scales_and_gamma(self, X, distinct, codes, weight, rng):
+    def _scales_and_gamma(self, X, distinct, codes, weight, pairs):
         """What features are multiplied by, None where they are not; and the kernel's gamma, or the one that
         widths are multiples of, for features so scaled.
         """
         sample = Sample.of(X, distinct, codes, weight, ROWS_TO_LEARN + ROWS_HELD_OUT)
-        pairs = self._rows_for_median(distinct, weight, rng)
         taken = self._takes_feature_scales(X.shape[1])
         unit = 1.0 if taken == "none" else self._median_gamma(X, pairs)
         if taken == "auto":
@@ -472,20 +487,20 @@ or callable, default="rbf"
         rows = (codes[problem.rows], weight[problem.rows])
         return problem.rows[self._candidates(part, DistinctRows.of(part), *rows, rng)]
 
-    def _fit_problems(self, X, weight, classes, problems, bases, starts):
+    def _fit_problems(self, X, weight, classes, problems, bases, starts, kept):
         """Where there are very many rows, vectors are chosen on a part of them."""
         if starts[0] is None and self._is_sequential:
-            rng = check_random_state(self.random_state)
+            rng = kept.rng()
             for k, problem in enumerate(problems):
                 if len(problem.labels) > CHOICE_ON_A_PART_BEYOND:
-                    bases[k], starts[k] = self._chosen_on_a_part(X, weight, problem, bases[k], rng)
-        return super()._fit_problems(X, weight, classes, problems, bases, starts)
+                    bases[k], starts[k] = self._chosen_on_a_part(X, weight, problem, bases[k], rng, kept)
+        return super()._fit_problems(X, weight, classes, problems, bases, starts, kept)
 
-    def _chosen_on_a_part(self, X, weight, problem, basis, rng):
+    def _chosen_on_a_part(self, X, weight, problem, basis, rng, kept):
         part = _part_of_each_class(problem.labels, rng, ROWS_OF_THE_PART)
         rows = np.arange(X.shape[0])[problem.rows][part]
         X = X[rows].gathered() if isinstance(X, RowBlocks) else X[rows]
-        solution = self._quiet_fit(X, basis, problem.labels[part], weight[rows])
+        solution = self._quiet_fit(kept, X, basis, problem.labels[part], weight[rows])
         start = Start(
             np.arange(len(solution.columns)),
             solution.coef,
@@ -495,11 +510,12 @@ or callable, default="rbf"
         )
         return solution.basis, start
 
-    def _quiet_fit(self, X, basis, labels, weight):
+    def _quiet_fit(self, kept, X, basis, labels, weight):
         """A fit on the way to the model: no callback sees it."""
         settings = self._settings(weight.sum(), len(basis.numbers))
         weight = None if np.all(weight == 1.0) else weight
-        return fit_problem(X, basis, labels, weight, settings, None, None, lambda state, scale: False)
+        keeper = kept.keeper_of_quiet_fit()
+        return fit_problem(X, basis, labels, weight, settings, None, None, lambda state, scale: False, keeper)
 
     def _candidates(self, X, distinct, codes, weight, rng):
         """Which rows of X are candidates, in ascending order."""

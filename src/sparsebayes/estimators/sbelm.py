@@ -5,7 +5,6 @@ from __future__ import annotations
 from numbers import Integral, Real
 from typing import ClassVar
 
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from sparsebayes.basis import ACTIVATIONS, MAX_HELD, HiddenBasis
@@ -66,6 +65,12 @@ class SBELMClassifier(SparseBayesClassifier):
         Weights of the classes; "balanced" makes them count alike.
     warm_start : bool, default=False
         Go on from the last fit: its hidden nodes, weights and precisions.
+    checkpoint : str or path-like, default=None
+        A folder in which the fit keeps its state after each outer iteration, for this fit alone; what
+        another fit has left in it is replaced. None keeps nothing.
+    resume : bool, default=False
+        Go on from the state in ``checkpoint``, where there is one, to the model that the fit would have
+        come to uninterrupted, bit for bit. A state of other data or parameters is refused.
     callbacks : list of callables, default=None
         Each is called once an outer iteration with a :class:`~sparsebayes.Progress`; one that
         returns True stops the fit.
@@ -161,6 +166,8 @@ class SBELMClassifier(SparseBayesClassifier):
         proba="mode",
         class_weight=None,
         warm_start=False,
+        checkpoint=None,
+        resume=False,
         callbacks=None,
         random_state=None,
         n_jobs=None,
@@ -183,14 +190,15 @@ class SBELMClassifier(SparseBayesClassifier):
         self.proba = proba
         self.class_weight = class_weight
         self.warm_start = warm_start
+        self.checkpoint = checkpoint
+        self.resume = resume
         self.callbacks = callbacks
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _bases(self, X, codes, weight, numbers, problems):
-        rng = check_random_state(self.random_state)
-        layer = HiddenBasis.random(self.activation, self.n_hidden, X.shape[1], rng)
+    def _bases(self, X, codes, weight, numbers, problems, kept):
+        layer = HiddenBasis.random(self.activation, self.n_hidden, X.shape[1], kept.rng())
         if self.hidden_scale == "auto" and self.solver == "auto":
             layer = layer.fitted_to(X, weight)
         elif self.hidden_scale != "auto":

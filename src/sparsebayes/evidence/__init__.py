@@ -1,6 +1,7 @@
 """The outer loops: how alpha is learned."""
 
-from sparsebayes.evidence.elimination import EliminationLoop, Stage
+from sparsebayes.evidence.candidates import Stage
+from sparsebayes.evidence.elimination import EliminationLoop
 from sparsebayes.evidence.fit import Fit, FitStatus, Record, State
 from sparsebayes.evidence.joint import JointLoop
 from sparsebayes.evidence.sequential import SequentialLoop

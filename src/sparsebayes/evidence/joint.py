@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 from sparsebayes import ard
 from sparsebayes._typing import Vector
+from sparsebayes.checkpoint import NO_KEEPER, Keeper
 from sparsebayes.design import Design, Meter, Metered
-from sparsebayes.evidence.fit import Fit, FitStatus, Record, State
+from sparsebayes.evidence.fit import Fit, FitStatus, State
 from sparsebayes.evidence.recording import Stopwatch, make_record
+from sparsebayes.evidence.resuming import kept_iteration, resumed
 from sparsebayes.map_solvers import MapSolver, admit
 from sparsebayes.objective import Objective
 
@@ -32,14 +34,18 @@ class JointLoop:
         w: Vector,
         weight: Vector | None = None,
         callback: Callable[[State], bool] = lambda state: False,
+        keeper: Keeper = NO_KEEPER,
     ) -> Fit:
-        """From ``w`` and ``alpha``; ``callback`` sees every iteration and stops the loop by True."""
+        """From ``w`` and ``alpha``, or from where ``keeper`` knows that it stood; ``callback`` sees every
+        iteration and stops the loop by True.
+        """
         admit(self.map_solver, design)
         meter = Meter()
-        design = Metered(design, meter)
-        history: list[Record] = []
-        status = FitStatus.MAX_ITER
-        for iteration in range(1, self.max_iter + 1):
+        at = resumed(keeper, Metered(design, meter), w, alpha, callback)
+        design, w, alpha, history, status = at.design, at.w, at.alpha, at.history, at.status
+        left = at.left(self.max_iter)
+        del at  # and the vectors of the start with it
+        for iteration in left:
             watch = Stopwatch(meter)
             # 1. MAP stage
             mode = self.map_solver.solve(Objective(design, labels, alpha, weight), w)
@@ -66,7 +72,7 @@ class JointLoop:
                 n_clamped=n_clamped,
             )
             history.append(record)
-            del mode, inverse_diagonal, before, keep  # vectors of the length before pruning
+            del mode, inverse_diagonal, before  # vectors of the length before pruning
             stop = callback(State(w, alpha, design.columns, record))
             # 4. stop test
             if not (alpha > 0.0).any():
@@ -75,7 +81,7 @@ class JointLoop:
                 status = FitStatus.CONVERGED
             elif stop:
                 status = FitStatus.CALLBACK
-            else:
-                continue
-            break
-        return Fit(w, alpha, design, history, len(history), status)
+            keeper.save(kept_iteration(record, status, keep=keep, latest={"w": w, "alpha": alpha}))
+            if status is not None:
+                break
+        return Fit(w, alpha, design, history, len(history), status or FitStatus.MAX_ITER)

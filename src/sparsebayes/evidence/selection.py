@@ -41,11 +41,29 @@ class PathPoint:
             diagonal = self.objective.hess_diag(self.mode.margins)
         return -self.mode.value - 0.5 * float(np.log(diagonal[proper] / alpha[proper]).sum())
 
+    def passed(self, with_losses: bool) -> Passed:
+        losses = leave_one_out_losses(self.objective, self.mode) if with_losses else None
+        return Passed(self.positions, self.mode.w, self.n_features, self.evidence, losses)
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """What a selection may want to know of a point that is passed."""
+
+    positions: IntVector
+    w: Vector
+    n_features: int
+    evidence: float
+    losses: Vector | None  # of the samples left out, where it asks for them
+
 
 class Selection(Protocol):
     """Is shown the points of a path, largest model first, and chooses one."""
 
-    def add(self, point: PathPoint, evidence: float) -> float | None:
+    @property
+    def needs_losses(self) -> bool: ...
+
+    def add(self, passed: Passed) -> float | None:
         """Take note of a point; returns its criterion, the smaller the better, where it has one."""
 
     def choose(self) -> tuple[IntVector, Vector]:
@@ -60,15 +78,16 @@ class LeastLeaveOneOut:
     rows it is tested on, hence a tie goes to the larger one.
     """
 
+    weight: Vector | None
     points: list[tuple[IntVector, Vector]] = field(default_factory=list)
     losses: list[Vector] = field(default_factory=list)
-    weight: Vector | None = None
+    needs_losses: bool = True
 
-    def add(self, point: PathPoint, evidence: float) -> float:
-        self.weight = point.objective.weight
-        self.points.append((point.positions, point.mode.w))
-        self.losses.append(leave_one_out_losses(point.objective, point.mode))
-        return weighted_sum(self.losses[-1], self.weight)
+    def add(self, passed: Passed) -> float:
+        assert passed.losses is not None
+        self.points.append((passed.positions, passed.w))
+        self.losses.append(passed.losses)
+        return weighted_sum(passed.losses, self.weight)
 
     def choose(self) -> tuple[IntVector, Vector]:
         return self.points[int(ties(self.losses, self.weight)[0])]
@@ -85,11 +104,12 @@ class LargestEvidence:
 
     largest: float = -np.inf
     point: tuple[IntVector, Vector] | None = None
+    needs_losses: bool = False
 
-    def add(self, point: PathPoint, evidence: float) -> float:
-        if self.point is None or evidence > self.largest:
-            self.largest, self.point = evidence, (point.positions, point.mode.w)
-        return -evidence
+    def add(self, passed: Passed) -> float:
+        if self.point is None or passed.evidence > self.largest:
+            self.largest, self.point = passed.evidence, (passed.positions, passed.w)
+        return -passed.evidence
 
     def choose(self) -> tuple[IntVector, Vector]:
         assert self.point is not None
@@ -102,10 +122,11 @@ class LastOfAtLeast:
 
     n_features: int
     point: tuple[IntVector, Vector] | None = None
+    needs_losses: bool = False
 
-    def add(self, point: PathPoint, evidence: float) -> None:
-        if self.point is None or point.n_features >= self.n_features:
-            self.point = point.positions, point.mode.w
+    def add(self, passed: Passed) -> None:
+        if self.point is None or passed.n_features >= self.n_features:
+            self.point = passed.positions, passed.w
 
     def choose(self) -> tuple[IntVector, Vector]:
         assert self.point is not None

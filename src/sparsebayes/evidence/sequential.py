@@ -13,16 +13,19 @@ q_i^2 > s_i, and at infinity, which is to leave the column out, otherwise.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
 from sparsebayes import ard, link
-from sparsebayes._typing import IntVector, Mask, Matrix, Vector
+from sparsebayes._typing import AnyArray, IntVector, Mask, Matrix, Vector
+from sparsebayes.checkpoint import NO_KEEPER, Keeper
 from sparsebayes.curvature import CholeskyCurvature
 from sparsebayes.design import Design, Meter, Metered
 from sparsebayes.evidence.fit import Fit, FitStatus, Record, State
 from sparsebayes.evidence.recording import Stopwatch, make_record
+from sparsebayes.evidence.resuming import Iteration, iterations, kept_iteration
 from sparsebayes.map_solvers import MapResult, MapSolver
 from sparsebayes.map_solvers.newton import cholesky
 from sparsebayes.objective import Objective
@@ -120,6 +123,39 @@ class Model:
         active[columns] = True
         return Model(active, everything[0][active], everything[1][active])
 
+    def kept(self, name: str) -> dict[str, AnyArray]:
+        """As a keeper has it, under this name."""
+        arrays = {"active": np.flatnonzero(self.active), "alpha": self.alpha, "w": self.w}
+        return {f"{name}.{what}": array for what, array in arrays.items()}
+
+    @classmethod
+    def recalled(cls, iteration: Iteration, name: str, n_columns: int) -> Model:
+        active = np.zeros(n_columns, dtype=bool)
+        active[iteration[f"{name}.active"]] = True
+        return cls(active, iteration[f"{name}.alpha"], iteration[f"{name}.w"])
+
+
+@dataclass(slots=True)
+class Ascent:
+    """How far the evidence has risen, less the price of the columns."""
+
+    score: float = -np.inf  # of the best model
+    first: float = -np.inf
+    mark: float = -np.inf  # the last rise worth mentioning, and when that was
+    best_at: int = 0
+    closing: bool = False  # no column is added any more
+
+    def reach(self, score: float, iteration: int) -> bool:
+        """Whether this is the best so far."""
+        if iteration == 1:
+            self.first = score
+        if iteration == 1 or score > self.mark + max(LEAST_RISE, LEAST_SHARE * (self.mark - self.first)):
+            self.mark, self.best_at = score, iteration
+        if score > self.score:
+            self.score = score
+            return True
+        return False
+
 
 @dataclass(frozen=True, slots=True)
 class SequentialLoop:
@@ -143,30 +179,39 @@ class SequentialLoop:
         w: Vector,
         weight: Vector | None = None,
         callback: Callable[[State], bool] = lambda state: False,
+        keeper: Keeper = NO_KEEPER,
     ) -> Fit:
-        """From ``w`` and ``alpha`` where there are weights, otherwise from the columns with a flat prior."""
+        """From ``w`` and ``alpha`` where there are weights, otherwise from the columns with a flat prior; or
+        from where ``keeper`` knows that it stood.
+        """
         meter = Meter()
         design = Metered(design, meter)
         model = best = _start(alpha, w)
-        search = Search(design)
+        search, rise = Search(design), Ascent()
         price = self.price(float(len(labels) if weight is None else weight.sum()))
         history: list[Record] = []
-        score = mark = first = -np.inf
-        best_at, closing, status = 0, False, FitStatus.MAX_ITER
-        for iteration in range(1, self.max_iter + 1):
+        status: FitStatus | None = None
+        for past in iterations(keeper.past()):
+            history.append(past.record)
+            status = past.status
+            if past.has("model.w"):
+                shown, model, best = (
+                    Model.recalled(past, name, len(w)) for name in ("shown", "model", "best")
+                )
+                search.recall(past)
+                rise = Ascent(**past.step.facts["rise"])
+                callback(State(shown.w, shown.alpha, design.columns[shown.active], past.record))
+        for iteration in range(len(history) + 1, self.max_iter + 1) if status is None else ():
             watch = Stopwatch(meter)
             # 1. the posterior of the weights
             columns = _taken(design, model.active)
             objective = Objective(columns, labels, model.alpha, weight)
             mode = self.map_solver.solve(objective, model.w)
-            model = Model(model.active, model.alpha, mode.w)
+            model = shown = Model(model.active, model.alpha, mode.w)
             evidence = log_evidence(mode, model.alpha)
             reached = evidence - price * model.size
-            first = reached if iteration == 1 else first
-            if iteration == 1 or reached > mark + max(LEAST_RISE, LEAST_SHARE * (mark - first)):
-                mark, best_at = reached, iteration
-            if reached > score:
-                score, best = reached, model
+            if rise.reach(reached, iteration):
+                best = model
             watch.lap("map")
             # 2. delete what is not worth its price, or else give every column its best precision
             changed, n_deleted, change = revised(model, mode, price)
@@ -175,7 +220,7 @@ class SequentialLoop:
             search.forbid(model.active & ~changed.active, iteration)
             settled = n_deleted == 0 and change < self.tol
             n_added = 0
-            if not closing and n_deleted == 0 and (settled or not search.exhausted):
+            if not rise.closing and n_deleted == 0 and (settled or not search.exhausted):
                 found, precisions = search.best(objective, mode, changed, iteration)
                 changed, n_added = changed.having(found, precisions), len(found)
             watch.lap("add")
@@ -194,17 +239,23 @@ class SequentialLoop:
             if callback(State(model.w, model.alpha, columns.columns, record)):
                 status = FitStatus.CALLBACK
             elif settled and n_added == 0:
-                status = FitStatus.NO_BETTER if closing else FitStatus.CONVERGED
-            elif iteration - best_at >= 2 * PATIENCE:
+                status = FitStatus.NO_BETTER if rise.closing else FitStatus.CONVERGED
+            elif iteration - rise.best_at >= 2 * PATIENCE:
                 # Precisions may drift for ever, at no gain, where data can be separated without an error.
                 status = FitStatus.NO_BETTER
             elif iteration < self.max_iter:
                 model = changed
-                if not closing and iteration - best_at >= PATIENCE:
+                if not rise.closing and iteration - rise.best_at >= PATIENCE:
                     # The best model so far is only brought to its own best precisions.
-                    closing, model = True, best
-                continue
-            break
+                    rise.closing, model = True, best
+            models = {**shown.kept("shown"), **model.kept("model"), **best.kept("best")}
+            latest = {**models, **search.kept_arrays()}
+            keeper.save(
+                kept_iteration(record, status, latest=latest, rise=asdict(rise), search=search.kept())
+            )
+            if status is not None:
+                break
+        status = status or FitStatus.MAX_ITER
         if self.take_last:
             best = model
         if not best.size and status not in (FitStatus.MAX_ITER, FitStatus.CALLBACK):
@@ -257,6 +308,19 @@ class Search:
 
     def forbid(self, columns: Mask, iteration: int) -> None:
         self._forbidden_until[columns] = iteration + TABU
+
+    def kept(self) -> dict[str, Any]:
+        return {"next": self._next, "exhausted": self.exhausted}
+
+    def kept_arrays(self) -> dict[str, AnyArray]:
+        forbidden = np.flatnonzero(self._forbidden_until)
+        return {"forbidden": forbidden, "forbidden_until": self._forbidden_until[forbidden]}
+
+    def recall(self, past: Iteration) -> None:
+        facts = past.step.facts["search"]
+        self._next, self.exhausted = facts["next"], facts["exhausted"]
+        self._forbidden_until[:] = 0
+        self._forbidden_until[past["forbidden"]] = past["forbidden_until"]
 
     def best(
         self, objective: Objective, mode: MapResult, model: Model, iteration: int

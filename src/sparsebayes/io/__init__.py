@@ -1,6 +1,14 @@
 """Reading rows, rows on disk in blocks, and files that are written whole or not at all."""
 
-from sparsebayes.io.checked import MAX_BYTES, ModelFileError, read_checked, replaced, write_checked
+from sparsebayes.io.checked import (
+    MAX_BYTES,
+    MODEL_FILE,
+    FileKind,
+    ModelFileError,
+    read_checked,
+    replaced,
+    write_checked,
+)
 from sparsebayes.io.convert import convert_svmlight
 from sparsebayes.io.lines import SvmlightFormatError
 from sparsebayes.io.manifest import StoreError
@@ -11,9 +19,11 @@ from sparsebayes.io.writer import StoreWriter
 
 __all__ = [
     "MAX_BYTES",
+    "MODEL_FILE",
     "Block",
     "BlockStore",
     "Columns",
+    "FileKind",
     "ModelFileError",
     "StoreError",
     "StoreWriter",

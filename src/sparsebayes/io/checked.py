@@ -2,7 +2,7 @@ r"""A file of named arrays and a JSON header, every byte of which is checked.
 
 Layout, all numbers little-endian::
 
-    8 bytes   magic  89 'S' 'B' 'M' 0D 0A 1A 0A
+    8 bytes   magic  89 'S' 'B' 'M' 0D 0A 1A 0A, or another of a :class:`FileKind`
     u32       version of the format
     u32       bytes of the header
     u64       bytes of the file
@@ -25,6 +25,7 @@ import stat
 import struct
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -59,44 +60,71 @@ class ModelFileError(ValueError):
     """A model file is damaged, of a newer format, or not a model file at all."""
 
 
+@dataclass(frozen=True, slots=True)
+class FileKind:
+    """What files of one purpose begin with, so that none is taken for another, and what they are called."""
+
+    magic: bytes
+    name: str
+    error: type[ValueError]
+
+
+MODEL_FILE = FileKind(MAGIC, "model file", ModelFileError)
+
+
 def write_checked(
-    path: str | os.PathLike[str], version: int, header: Mapping[str, Any], arrays: Mapping[str, AnyArray]
+    path: str | os.PathLike[str],
+    version: int,
+    header: Mapping[str, Any],
+    arrays: Mapping[str, AnyArray],
+    kind: FileKind = MODEL_FILE,
+    sync: bool = True,
 ) -> None:
-    """Replace the file at ``path`` in one step: it is there whole, or as it was before."""
-    specs, blocks = [], []
+    """Replace the file at ``path`` in one step: it is there whole, or as it was before.
+
+    Without ``sync`` that holds for whatever happens to the process, but not to the machine.
+    """
+    specs: list[list[Any]] = []
+    blocks: list[memoryview] = []
     for name, array in arrays.items():
         code = f"{array.dtype.kind}{array.dtype.itemsize}"
         if code not in DTYPES:
             raise ValueError(f"An array of dtype {array.dtype} ({name}) cannot be stored.")
         specs.append([name, code, list(array.shape)])
-        blocks.append(np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<")).tobytes())
+        stored = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
+        blocks.append(stored.reshape(-1).view(np.uint8).data)  # not copied: arrays may be large
     text = json.dumps({**header, "arrays": specs}, allow_nan=False, separators=(",", ":")).encode("ascii")
     if len(text) > MAX_HEADER:
         raise ValueError(f"The header has {len(text)} bytes, {MAX_HEADER} are allowed: shorten `about`.")
     size = PREFIX.size + len(text) + sum(map(len, blocks)) + DIGEST_BYTES
     digest = hashlib.sha256()
-    with replaced(path) as file:
-        for block in (PREFIX.pack(MAGIC, version, len(text), size), text, *blocks):
+    with replaced(path, sync) as file:
+        parts: list[bytes | memoryview] = [PREFIX.pack(kind.magic, version, len(text), size), text, *blocks]
+        for block in parts:
             digest.update(block)
             file.write(block)
         file.write(digest.digest())
 
 
 @contextmanager
-def replaced(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """A file to write, which takes the place of ``path`` when all of it is on the disk."""
+def replaced(path: str | os.PathLike[str], sync: bool = True) -> Iterator[BinaryIO]:
+    """A file to write, which takes the place of ``path`` when all of it is on the disk, or, without
+    ``sync``, with the system.
+    """
     target = Path(os.path.realpath(path))
     temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.tmp")
     try:
         with open(temporary, "xb") as file:
             yield file
             file.flush()
-            os.fsync(file.fileno())
+            if sync:
+                os.fsync(file.fileno())
         os.replace(temporary, target)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    sync_folder(target.parent)
+    if sync:
+        sync_folder(target.parent)
 
 
 def sync_folder(folder: Path) -> None:
@@ -110,16 +138,16 @@ def sync_folder(folder: Path) -> None:
 
 
 def read_checked(
-    path: str | os.PathLike[str], version: int, max_bytes: int = MAX_BYTES
+    path: str | os.PathLike[str], version: int, max_bytes: int = MAX_BYTES, kind: FileKind = MODEL_FILE
 ) -> tuple[dict[str, Any], dict[str, AnyArray]]:
-    """Header and arrays; a :class:`ModelFileError` for anything that :func:`write_checked` did not write."""
+    """Header and arrays; the kind's error for anything that :func:`write_checked` did not write."""
     if not stat.S_ISREG(os.stat(path).st_mode):  # before it is opened, which may wait for a pipe's other end
-        raise ModelFileError(f"{os.fspath(path)}: it is not a regular file.")
+        raise kind.error(f"{os.fspath(path)}: it is not a regular file.")
     with open(path, "rb") as file:
         try:
             file_size = os.fstat(file.fileno()).st_size
             prefix = file.read(PREFIX.size)
-            header_size = _header_size(prefix, version, file_size, max_bytes)
+            header_size = _header_size(prefix, version, file_size, max_bytes, kind)
             data = file.read(file_size - PREFIX.size)
             content = memoryview(data)[:-DIGEST_BYTES]
             digest = hashlib.sha256(prefix)
@@ -129,12 +157,12 @@ def read_checked(
             header = _header(bytes(content[:header_size]))
             return header, _arrays(header.pop("arrays", None), content[header_size:])
         except ModelFileError as error:
-            raise ModelFileError(f"{os.fspath(path)}: {error}.") from None
+            raise kind.error(f"{os.fspath(path)}: {error}.") from None
 
 
-def _header_size(prefix: bytes, version: int, file_size: int, max_bytes: int) -> int:
-    if prefix[: len(MAGIC)] != MAGIC[: len(prefix)] or not prefix:
-        raise ModelFileError("it is not a model file of sparsebayes")
+def _header_size(prefix: bytes, version: int, file_size: int, max_bytes: int, kind: FileKind) -> int:
+    if prefix[: len(MAGIC)] != kind.magic[: len(prefix)] or not prefix:
+        raise ModelFileError(f"it is not a {kind.name} of sparsebayes")
     if len(prefix) < PREFIX.size:
         raise ModelFileError(f"it is cut off after {len(prefix)} bytes")
     _, found, header_size, size = PREFIX.unpack(prefix)

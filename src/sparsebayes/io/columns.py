@@ -34,13 +34,13 @@ class ColumnCounts:
 
     def add(self, numbers: Numbers, counts: Counts) -> None:
         """Numbers in ascending order, each once."""
-        together = np.concatenate([self.numbers, numbers])
-        order = np.argsort(together, kind="stable")  # of two sorted runs: one merge
-        together = together[order]
-        starts = np.flatnonzero(np.concatenate([[True], together[1:] != together[:-1]]))[: len(together)]
-        both = np.concatenate([self.counts, counts])[order]
-        self.counts = np.add.reduceat(both, starts) if len(starts) else both
-        self.numbers = together[starts]
+        places = np.searchsorted(self.numbers, numbers)
+        known = places < len(self.numbers)
+        known[known] = self.numbers[places[known]] == numbers[known]
+        self.counts[places[known]] += counts[known]
+        if not known.all():
+            self.numbers = np.insert(self.numbers, places[~known], numbers[~known])
+            self.counts = np.insert(self.counts, places[~known], counts[~known])
 
     def dense(self, width: int) -> Counts:
         counts = np.zeros(width, dtype=np.int64)

@@ -33,8 +33,8 @@ class Block:
     >>> from sparsebayes.io import BlockStore
     >>> store = BlockStore.write(tempfile.mkdtemp() + "/some.store", [[1.0, 2.0], [3.0, 4.0]], ["a", "b"])
     >>> block = store.block(0)
-    >>> block.X.sum(), block.y.tolist(), block.sample_weight
-    (np.float64(10.0), ['a', 'b'], None)
+    >>> float(block.X.sum()), block.y.tolist(), block.sample_weight
+    (10.0, ['a', 'b'], None)
     """
 
     X: Any

@@ -331,7 +331,7 @@ def _read_parquet(source: Any, columns: Columns, labelled: bool) -> Table:
         raise ImportError("Parquet files need pyarrow: pip install 'sparsebayes[parquet]'.") from None
     name = name_of(source)
     try:
-        table = parquet.read_table(source)
+        table = parquet.read_table(io.BytesIO(source.read()) if hasattr(source, "read") else source)
     except ArrowException as error:
         raise TableError(f"{name}: it cannot be read as Parquet: {error}") from None
     header = list(table.column_names)
@@ -383,4 +383,6 @@ def _read_npz(source: Any, labelled: bool) -> Table:
 
 def _read_store(source: Any, labelled: bool) -> Table:
     store = BlockStore.open(source)
-    return Table(store, store.y if labelled else None, store.sample_weight, store.feature_names)
+    y = store.y
+    y = _whole(y) if y.dtype.kind == "f" else y  # as those of text are
+    return Table(store, y if labelled else None, store.sample_weight, store.feature_names)

@@ -31,14 +31,14 @@ from sparsebayes.io.manifest import (
 from sparsebayes.io.rows import StoredRows, checked_matrix, checked_weight, feature_names, joined, stored
 
 BLOCK_ROWS = 1 << 16
-# A block ends before it has more, unless a single row does: 24 MiB as CSR in double precision.
-BLOCK_ENTRIES = 1 << 21
+# A block ends before it has more, unless a single row does: 96 MiB as CSR in double precision.
+BLOCK_ENTRIES = 1 << 23
 
 
 class StoreWriter:
     """Takes rows and writes the blocks of a store; :meth:`BlockStore.create` makes one.
 
-    Blocks have ``block_rows`` rows, or fewer where they would have more than 2^21 entries. They are the same
+    Blocks have ``block_rows`` rows, or fewer where they would have more than 2^23 entries. They are the same
     however the rows are divided among calls of :meth:`append`.
 
     Examples
@@ -150,6 +150,7 @@ class StoreWriter:
 
     def _write_block(self, parts: list[StoredRows]) -> None:
         block = joined(parts)
+        parts.clear()  # else they are in memory twice
         arrays: dict[str, tuple[AnyArray, str]] = {"data": (block.data, self.dtype or "<f8")}
         if block.indices is not None and block.indptr is not None:
             self.counts.add_entries(block.indices.astype(np.int32, copy=False))

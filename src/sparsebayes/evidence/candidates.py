@@ -1,0 +1,128 @@
+"""The columns of a path: those still in play, their prior, and the mode of their posterior."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import numpy as np
+
+from sparsebayes._typing import IntVector, Mask, Vector
+from sparsebayes.design import Design, Meter, row_shares
+from sparsebayes.map_solvers import MapResult, MapSolver
+from sparsebayes.objective import Objective
+
+# V is kept from falling below this along the path.
+LEAST_VARIANCE = 1.0
+# Centred energy below this share of the plain one is rounding: the column is constant. Dense columns
+# are centred before they come here, so that this is for sparse ones.
+CONSTANT_COLUMN = 1e-12
+
+Stage = Literal["scale", "path", "model"]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """The columns still in play, their energies (0: no proper prior) and their present weights."""
+
+    design: Design
+    energy: Vector
+    exponent: float  # d_k = e_k ** exponent
+    w: Vector
+    gradient_at_zero: Vector
+    positions: IntVector  # among the columns that the path began with
+
+    @property
+    def n_proper(self) -> int:
+        return int(np.count_nonzero(self.energy))
+
+    @property
+    def shape(self) -> Vector:
+        """The d_k."""
+        return np.where(self.energy > 0.0, self.energy**self.exponent, 0.0)
+
+    @property
+    def spread(self) -> float:
+        """The prior variance of a margin at c = 1."""
+        return float(np.sum(self.energy[self.energy > 0.0] ** (1.0 - self.exponent)))
+
+    def prior(self, variance: float) -> Vector:
+        """The precisions that give a margin this prior variance."""
+        return np.asarray(self.shape * (self.spread / variance))
+
+    def take(self, keep: Mask, *, owned: bool = False) -> Candidates:
+        """The kept ones; with ``owned``, in the memory of these, which are not to be used any more."""
+        design = self.design
+        if not keep.all():
+            design = design.narrow(keep) if owned else design.take(keep)
+        return Candidates(
+            design,
+            self.energy[keep],
+            self.exponent,
+            self.w[keep],
+            self.gradient_at_zero[keep],
+            self.positions[keep],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """What the prior keeps along the path: V, or c until V would be too small."""
+
+    variance: float  # V of all candidates
+    spread: float | None  # theirs, where c is kept
+
+    def variance_of(self, candidates: Candidates) -> float:
+        if self.spread is None:
+            return self.variance
+        at_same_c = self.variance * candidates.spread / self.spread
+        return max(at_same_c, min(LEAST_VARIANCE, self.variance))
+
+
+@dataclass(frozen=True, slots=True)
+class Solved:
+    """Candidates at the mode of their posterior."""
+
+    candidates: Candidates
+    objective: Objective
+    solver: MapSolver
+    mode: MapResult
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """What all points of a path have in common."""
+
+    labels: Vector
+    weight: Vector | None
+    map_solver: Callable[[int, Stage], MapSolver]
+    meter: Meter = field(default_factory=Meter)
+
+    @property
+    def n_samples(self) -> float:
+        return len(self.labels) if self.weight is None else float(self.weight.sum())
+
+    def solve(self, candidates: Candidates, variance: float, stage: Stage) -> Solved:
+        alpha = candidates.prior(variance)
+        objective = Objective(candidates.design, self.labels, alpha, self.weight, candidates.gradient_at_zero)
+        solver = self.map_solver(len(alpha), stage)
+        mode = solver.solve(objective, candidates.w)
+        return Solved(replace(candidates, w=mode.w), objective, solver, mode)
+
+
+def centred_energy(design: Design, weight: Vector | None, flat_intercept: bool) -> tuple[Vector, Mask]:
+    """Mean squares of the columns about their means, and which columns are worth a weight.
+
+    With a flat intercept (the last column) a constant column has nothing to add; without one,
+    energies are taken about zero.
+    """
+    share = row_shares(design.shape[0], weight)
+    energy = design.sq_rmatvec(share)
+    if not flat_intercept:
+        return energy, energy > 0.0
+    centred = energy - np.square(design.rmatvec(share))
+    centred[centred <= CONSTANT_COLUMN * energy] = 0.0
+    varying = centred > 0.0
+    centred[-1], varying[-1] = 0.0, True
+    return centred, varying

@@ -1,0 +1,140 @@
+"""The one scale of all precisions: how it is learned before a path begins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from sparsebayes import ard
+from sparsebayes._typing import Vector
+from sparsebayes.checkpoint import NO_KEEPER, Keeper, Step
+from sparsebayes.design import Meter
+from sparsebayes.evidence.candidates import Candidates, Data, Scale
+from sparsebayes.evidence.leave_one_out import leave_one_out_losses
+from sparsebayes.evidence.selection import ties, weighted_sum
+
+# V of a prior as wide as the noise that it competes with: the variance of the standard logistic distribution.
+NOISE_VARIANCE = np.pi**2 / 3.0
+# By leave-one-out losses V is sought up and down from there in steps of this factor: finely enough for a loss
+# that is flat about its minimum.
+VARIANCE_STEP = np.sqrt(10.0)
+MAX_RUNGS = 8
+MAX_SCALE_ROUNDS = 30
+
+
+class Once:
+    """Solves one after the other, each made only where the keeper does not have it."""
+
+    def __init__(self, keeper: Keeper, meter: Meter) -> None:
+        self._keeper = keeper
+        self._past = keeper.past()
+        self._meter = meter
+        self.n_steps = 0
+
+    def step(self, make: Callable[[], Step]) -> Step:
+        step = next(self._past, None)
+        if step is None:
+            before = self._meter.counts.copy()
+            step = make()
+            step.facts["passes"] = dict(self._meter.counts - before)
+            self._keeper.save(step)
+        else:
+            self._meter.counts.update(step.facts["passes"])  # the record of iteration 1 has them
+        self.n_steps += step.facts["n_steps"]
+        return step
+
+
+def known_scale(
+    data: Data, everything: Candidates, variance: float, exact: bool, keeper: Keeper = NO_KEEPER
+) -> tuple[Candidates, Scale, int]:
+    """The weights are approached over narrower or wider priors, as they are where the scale is sought."""
+    if exact:
+        return everything, Scale(variance, None), 0
+    last = round(float(np.log(variance / NOISE_VARIANCE) / np.log(VARIANCE_STEP)))
+    direction = 1 if last >= 0 else -1
+    tried: dict[int, Candidates] = {}
+    once = Once(keeper, data.meter)
+    for rung in range(0, last + direction, direction):
+        start = _extrapolated(tried, rung, direction) or everything
+        tried[rung] = replace(everything, w=once.step(_rung(data, start, rung)).lasting["w"])
+    return tried[last], Scale(variance, everything.spread), once.n_steps
+
+
+def scale_by_evidence(
+    data: Data, everything: Candidates, tol: float, keeper: Keeper = NO_KEEPER
+) -> tuple[Candidates, Scale, int]:
+    """Eq. 8 for a shared precision, from the exact posterior: the weights at it, V, and the steps made."""
+    variance, once = NOISE_VARIANCE, Once(keeper, data.meter)
+    for _ in range(MAX_SCALE_ROUNDS if everything.n_proper else 0):
+        step = once.step(_round(data, everything, variance))
+        if "w" in step.latest:  # it is gone from older rounds, and not needed of them
+            everything = replace(everything, w=step.latest["w"])
+        ratio = step.facts["ratio"]
+        variance /= ratio
+        if abs(float(np.log(ratio))) < tol:
+            break
+    return everything, Scale(variance, None), once.n_steps
+
+
+def scale_by_leave_one_out(
+    data: Data, everything: Candidates, keeper: Keeper = NO_KEEPER
+) -> tuple[Candidates, Scale, int]:
+    """The least V whose leave-one-out loss ties with the best one's, the weights there, and the steps made.
+
+    The least of them, because a model with fewer weights, chosen for how well they fit, overfits sooner.
+    """
+    tried: dict[int, Candidates] = {}
+    losses: dict[int, Vector] = {}
+    once = Once(keeper, data.meter)
+    best = rung = 0
+    direction = 1
+    while abs(rung) <= MAX_RUNGS:
+        start = _extrapolated(tried, rung, direction) or everything
+        step = once.step(_rung(data, start, rung, with_losses=True))
+        tried[rung], losses[rung] = replace(everything, w=step.lasting["w"]), step.lasting["losses"]
+        if weighted_sum(losses[rung], data.weight) <= weighted_sum(losses[best], data.weight):
+            best = rung
+        elif best == 0 and direction == 1:
+            direction = -1
+        else:
+            break
+        rung = best + direction
+    rungs = sorted(tried)
+    least = rungs[ties([losses[rung] for rung in rungs], data.weight)[0]]
+    return tried[least], Scale(NOISE_VARIANCE * VARIANCE_STEP**least, everything.spread), once.n_steps
+
+
+def _rung(data: Data, start: Candidates, rung: int, with_losses: bool = False) -> Callable[[], Step]:
+    def make() -> Step:
+        solved = data.solve(start, NOISE_VARIANCE * VARIANCE_STEP**rung, "scale")
+        arrays = {"w": solved.mode.w}
+        if with_losses:
+            arrays["losses"] = leave_one_out_losses(solved.objective, solved.mode)
+        return Step({"n_steps": solved.mode.n_steps}, arrays)
+
+    return make
+
+
+def _round(data: Data, everything: Candidates, variance: float) -> Callable[[], Step]:
+    def make() -> Step:
+        solved = data.solve(everything, variance, "scale")
+        ratio = ard.shared_scale(
+            solved.mode.w,
+            solved.objective.alpha,
+            solved.mode.curvature.inverse_diagonal(),
+            reference=variance / NOISE_VARIANCE,
+        )
+        facts = {"n_steps": solved.mode.n_steps, "ratio": ratio}
+        return Step(facts, latest={"w": solved.mode.w})
+
+    return make
+
+
+def _extrapolated(tried: dict[int, Candidates], rung: int, direction: int) -> Candidates | None:
+    """Candidates with the weights that the two steps before, or the one, lead to expect."""
+    before, second = tried.get(rung - direction), tried.get(rung - 2 * direction)
+    if before is None or second is None:
+        return before
+    return replace(before, w=2.0 * before.w - second.w)
