@@ -137,8 +137,8 @@ def linear_growth(results: dict[str, Results]) -> Finding:
 def distribution(results: dict[str, Results]) -> Finding:
     """Not of the records: tests hold it."""
     text = (
-        "A step of DQN is two rounds, X p and Xᵀr, over blocks of rows. `fit(store, client=client)` runs it on "
-        "the workers of a Dask cluster, with the same model bit for bit for any number of them "
+        "A step of DQN is two rounds, X p and Xᵀr, over blocks of rows. `fit(store, client=client)` runs it "
+        "on the workers of a Dask cluster, with the same model bit for bit for any number of them "
         "(`tests/test_blocks.py`)"
     )
     return text, "holds; seconds on many machines were not measured"
