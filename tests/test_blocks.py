@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from sparsebayes import RVMClassifier, SBELMClassifier, SBLClassifier
+from sparsebayes import RVMClassifier, SBELMClassifier, SBLClassifier, SBLClassifierCV, sbl_path
 from sparsebayes.design import RowBlocks, Workers, WorkersLostError
 from sparsebayes.design import blocks as blocks_module
 from sparsebayes.io import BlockStore
@@ -122,6 +122,14 @@ def test_a_class_that_is_absent_from_some_blocks():
     X, y = X[order], y[order]
     in_blocks = SBLClassifier().fit(RowBlocks.of_matrix(X, BLOCK_ROWS), y).predict_proba(X)
     np.testing.assert_allclose(in_blocks, SBLClassifier().fit(X, y).predict_proba(X), atol=1e-10)
+
+
+def test_what_needs_all_rows_in_memory_says_so(tmp_path):
+    X, y, _ = data(2, "dense", False)
+    store = BlockStore.write(tmp_path / "store", X, y, None, BLOCK_ROWS)
+    for call in (SBLClassifierCV().fit, lambda store: sbl_path(store, y, X, y)):
+        with pytest.raises(TypeError, match=r"does not take a BlockStore here\. Give it store\.to_csr\(\)"):
+            call(store)
 
 
 def test_extreme_units(tmp_path):

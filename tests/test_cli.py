@@ -440,3 +440,12 @@ def test_hostile_names_do_not_reach_the_terminal(run, tmp_path):
     output += run("predict", tmp_path / "m.sbm", tmp_path / "evil.csv")
     assert "\x1b" not in output
     assert "\u241b[31m[red]x\u240ab" in output  # pictures of the control characters
+
+
+def test_features_of_text_are_called_as_in_the_text(run, tmp_path):
+    X, y = load_iris(return_X_y=True)
+    for base, zero_based in ((1, False), (0, True)):
+        dump_svmlight_file(X[:, [3]], y, str(tmp_path / "rows.svm"), zero_based=zero_based)
+        output = run("train", tmp_path / "rows.svm", "-m", tmp_path / "m.sbm", "--index-base", base)
+        assert f"feature {base} " in output
+        assert f"feature {base} " in run("inspect", tmp_path / "m.sbm")

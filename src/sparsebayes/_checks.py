@@ -15,6 +15,10 @@ def check_structure(X: Any, estimator: str) -> None:
 
     scipy's products trust these arrays, so a broken matrix would otherwise crash the process.
     """
+    if hasattr(X, "n_blocks") and hasattr(X, "to_csr"):  # a BlockStore, which a later layer knows
+        raise TypeError(
+            f"{estimator} does not take a BlockStore here. Give it store.to_csr(): all rows in memory."
+        )
     if not sp.issparse(X):
         return
     try:

@@ -96,6 +96,14 @@ class Source:
             **more,
         )
 
+    def base_of(self, table: Any) -> int | None:
+        """The index of the first feature in the text that a table was read from, if it was read from text."""
+        from sparsebayes.io import format_of
+
+        if (self.format or format_of(self.path)) == "svmlight":
+            return self._base(None)
+        return getattr(table.X, "index_base", None)  # of a store
+
     def _base(self, model: FrozenModel | None) -> int:
         """That which was asked for, else that which the model was trained with."""
         if self.index_base is not None:

@@ -91,7 +91,8 @@ def _refuse_unwritable(target: str) -> None:
 def _described(model: FrozenModel, table: Any, source: Source) -> FrozenModel:
     """With what the rows had to tell, so that other rows are read alike."""
     names = None if table.feature_names is None else np.array(table.feature_names, dtype=object)
-    about = {**model.about, "index_base": 1 if source.index_base is None else source.index_base}
+    base = source.base_of(table)
+    about = dict(model.about) if base is None else {**model.about, "index_base": base}
     return replace(model, feature_names=names, about=about)
 
 

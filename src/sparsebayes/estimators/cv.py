@@ -54,7 +54,7 @@ class EarlyStoppingCV(SparseBayesClassifier):
         self.rule = rule
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y=None, sample_weight=None):
         """Find the iteration to stop at, then fit on all data up to it.
 
         Parameters

@@ -79,7 +79,7 @@ class Described:
         if isinstance(basis, IdentityBasis):
             if model.feature_names is not None:
                 return [visible(model.feature_names[j]) for j in basis.numbers]
-            return [f"feature {j}" for j in basis.numbers]
+            return [f"feature {j + self.training.index_base}" for j in basis.numbers]
         if isinstance(basis, KernelBasis) and basis.gammas is not None:
             named = zip(basis.names, basis.gammas, strict=True)
             return [f"row {row} (γ {gamma:.2g})" for row, gamma in named]

@@ -11,7 +11,7 @@ import numpy as np
 
 from sparsebayes._typing import IntVector
 from sparsebayes.frozen import FrozenModel, as_frozen
-from sparsebayes.io import replaced
+from sparsebayes.io import BlockStore, replaced
 from sparsebayes.report.described import NAMED_CLASSES, Described
 from sparsebayes.report.evaluation import Evaluation, coded, evaluate
 from sparsebayes.report.judged import judged_section, rivals_section
@@ -113,6 +113,7 @@ def _rows(model: FrozenModel, X: Any, y: Any, what: str) -> Rows | None:
         return None
     if X is None or y is None:
         raise ValueError(f"Rows and labels go together: {what} must both be given, or neither.")
+    X = X.to_csr() if isinstance(X, BlockStore) else X
     rows, codes = model.rows(X), coded(y, model.classes)
     if rows.shape[0] != len(codes):
         raise ValueError(f"{what}: there are {rows.shape[0]} rows, but {len(codes)} labels.")

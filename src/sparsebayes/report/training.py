@@ -36,6 +36,7 @@ class Training:
     version: str | None = None
     parameters: dict[str, Any] = field(default_factory=dict)
     n_rows: int | None = None
+    index_base: int = 0  # what the first feature is called, where features have no names
     class_rows: list[int] | None = None
     spread: Vector | None = None
     courses: list[Course] = field(default_factory=list)
@@ -54,6 +55,7 @@ class Training:
             version=_text(about.get("version")),
             parameters=dict(_mapping(about.get("parameters"))),
             n_rows=_index(about.get("rows"), 2**53),
+            index_base=_index(about.get("index_base"), 2) or 0,
             class_rows=_whole_numbers(about.get("class_rows"), len(model.classes)),
             spread=_spread(about.get("spread"), len(model.basis.numbers)),
             courses=_courses(about.get("training"), model.n_problems),
