@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo demo-dask test lint types format docs bench bench-full bench-rivals soak clean
+.PHONY: help demo demo-dask test lint types format docs bench bench-full bench-rivals bench-paper soak clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -36,22 +36,30 @@ bench: $(VENV)/.dev  ## the benchmarks at quick settings: the gate of continuous
 	$(BIN)/python -m benchmarks.reading --quick
 	$(BIN)/python -m benchmarks.growth --quick
 	$(BIN)/python -m benchmarks.kernels --quick
+	$(BIN)/python -m benchmarks gate
 
 bench-full: $(VENV)/.dev  ## the benchmarks at full size, with the rivals; writes benchmarks/results
 	$(BIN)/python -m benchmarks.passes
 	$(BIN)/python -m benchmarks.reading
 	$(BIN)/python -m benchmarks.growth
 	$(BIN)/python -m benchmarks.kernels
-	$(BIN)/python -m benchmarks.cells
 	$(BIN)/python -m benchmarks.checkpoints
 	$(BIN)/python -m benchmarks.out_of_core
 	$(MAKE) bench-rivals
+	$(MAKE) bench-paper
 
 # A part that misses a limit does not keep the others from running.
 bench-rivals: $(VENV)/.rivals  ## our solvers against rivals, hours from nothing; cells with a record are not run again
 	@status=0; for part in wide figure timing small_kernels large_kernels rvm_packages; do \
 	  $(BIN)/python -m benchmarks.rivals.$$part || status=1; \
 	done; exit $$status
+
+PLANS := $(addprefix paper/,$(addsuffix .yaml,table2 table5 table5b table6 figure5 experiments))
+
+bench-paper: $(VENV)/.dev  ## the paper's tables and figures, and docs/reproduction.md; a day from nothing, cells with a record are not run again
+	$(BIN)/python -m benchmarks run $(PLANS) --n-jobs 2
+	$(BIN)/python -m benchmarks tables
+	$(BIN)/python -m benchmarks page
 
 soak: $(VENV)/.dev  ## faults in numbers: 50 fits killed at random moments; writes benchmarks/results
 	$(BIN)/python -m benchmarks.soak_checkpoints
