@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+import yaml
 
 from benchmarks.common import FOLDER, RESULTS
 from benchmarks.reproduction import datasets, other_results
@@ -19,14 +21,35 @@ from benchmarks.reproduction.plan import Block, blocks, read
 from benchmarks.rivals.records import versions
 
 PAPER = RESULTS / "paper"
-PRINTED = FOLDER / "paper" / "printed.json"
+PRINTED = FOLDER / "paper" / "printed.yaml"
+RATIOS = ("rvm_compute", "rvm_storage", "sbelm_compute", "sbelm_storage")
 LIBSVM_NAMES = {"rcv1.binary.train": "rcv1_train.binary"}
 COMMAND = "python -m benchmarks tables"
 
 
 def printed() -> dict[str, Any]:
-    """The numbers of the paper, arXiv 2107.08195."""
-    return json.loads(PRINTED.read_text())
+    """What the paper prints, a table after the other, each by data set."""
+    sets = yaml.safe_load(PRINTED.read_text())
+
+    def table(name: str, columns: Sequence[str], entry: Callable[[Any, Any], Any]) -> dict[str, Any]:
+        """One entry a model, or a column, of the sets that are in the table."""
+        rows = {data: row for data, row in sets.items() if name in row}
+        return {
+            data: {column: entry(value, row) for column, value in zip(columns, row[name], strict=True)}
+            for data, row in rows.items()
+        }
+
+    def itself(value: Any, row: Any) -> Any:
+        return value
+
+    return {
+        "table1_datasets": table("data", ("paper_name", "instances", "features_printed", "classes"), itself),
+        "table2_accuracy": table("accuracy", FOUR, lambda v, row: {"mean": v[0], "std": v[1]}),
+        "table3_sparsity": table("kept", FOUR, lambda v, row: {"per_binary": v, "binaries": row["problems"]}),
+        "table4_training_seconds": table("seconds", FOUR, itself),
+        "table5_complexity_ratio": table("ratios", RATIOS, itself),
+        "table5b_linear_accuracy": table("linear", ("DQN-SBL", "LR-l2"), itself),
+    }
 
 
 def write(name: str, content: dict[str, Any], folder: Path = PAPER) -> bool:
