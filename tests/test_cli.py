@@ -253,7 +253,8 @@ def test_convert_then_train(folder, run, tmp_path):
 
 def test_report(folder, run, tmp_path):
     pytest.importorskip("matplotlib")
-    run("report", folder / "cancer.sbm", "--data", folder / "cancer.csv", "-o", tmp_path / "r.html")
+    data = ["--data", folder / "cancer.csv", "--label", "label"]
+    run("report", folder / "cancer.sbm", *data, "-o", tmp_path / "r.html")
     page = (tmp_path / "r.html").read_text()
     assert page.startswith("<!DOCTYPE html>")
     assert "worst texture" in page

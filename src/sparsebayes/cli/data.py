@@ -38,11 +38,7 @@ class Source:
         base = given.pop("index_base")
         names = ("format", "label", "ignore")
         taken = {name: given.pop(name) for name in names} | {"weight": given.pop("weight", None)}
-        source = cls(path, index_base=None if base is None else int(base), **taken)
-        for option in ("label", "weight", "ignore"):
-            if getattr(source, option) and source.kind not in ("csv", "parquet"):
-                raise click.UsageError(f"--{option} is for tables with names, not for {source.kind}")
-        return source
+        return cls(path, index_base=None if base is None else int(base), **taken)
 
     @property
     def kind(self) -> str:
@@ -81,6 +77,9 @@ class Source:
 
     def _opened(self) -> Any:
         existing(self.path, "file")
+        for option in ("label", "weight", "ignore"):
+            if getattr(self, option) and self.kind not in ("csv", "parquet"):
+                raise click.UsageError(f"--{option} is for tables with names, not for {self.kind}")
         if self.path != "-":
             return self.path
         if self.kind == "store":
