@@ -15,7 +15,7 @@ demo-dask: $(VENV)/.dask  ## fit on the workers of a local Dask cluster, one of 
 	$(BIN)/python examples/demo_dask.py
 
 test: $(VENV)/.test  ## the whole test suite (SPARSEBAYES_DATA names the folder of the paper's data sets)
-	$(BIN)/python -m pytest -n auto
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto  # the processes share the cores
 
 lint: $(VENV)/.dev  ## style
 	$(BIN)/ruff check .

@@ -19,9 +19,7 @@ from sparsebayes.io import BlockStore
 from tests.models import rows, stored
 
 CASES = [
-    pytest.param(
-        estimator, n_classes, storage, weighted, id=f"{name}-{n_classes}-{storage}{'-weighted' * weighted}"
-    )
+    pytest.param(estimator, n_classes, storage, storage == "sparse", id=f"{name}-{n_classes}-{storage}")
     for name, estimator in {
         "auto": SBLClassifier(),
         "dqn": SBLClassifier("dqn", max_iter=4),
@@ -31,8 +29,7 @@ CASES = [
         "sbelm": SBELMClassifier(20, random_state=0),
     }.items()
     for n_classes in (2, 3)
-    for storage in ("dense", "sparse")
-    for weighted in (False, True)
+    for storage in ("dense", "sparse")  # the latter with weights
 ]
 N_ROWS, BLOCK_ROWS = 120, 25
 
