@@ -264,7 +264,7 @@ def test_other_data_and_parameters_are_refused(tmp_path):
 def test_folds_that_are_not_the_same_are_refused(tmp_path):
     X, y, _ = data()
     SBLClassifierCV("newton", cv=ShuffleSplit(2, random_state=0), checkpoint=tmp_path).fit(X, y)
-    with pytest.raises(CheckpointError, match="other data"):
+    with pytest.raises(CheckpointError, match="is of a fit with cv="):
         SBLClassifierCV("newton", cv=ShuffleSplit(2, random_state=1), checkpoint=tmp_path, resume=True).fit(
             X, y
         )
