@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import bz2
-import os
 import shutil
 import sys
 import tempfile
@@ -19,7 +18,6 @@ from sklearn.datasets import load_svmlight_file
 
 import sparsebayes.io.svmlight as svmlight
 from benchmarks.common import (
-    DATA_VARIABLE,
     Figure,
     in_fresh_process,
     interleaved_minima,
@@ -30,7 +28,7 @@ from benchmarks.common import (
     say,
     thresholds,
 )
-from sparsebayes.io import BlockStore, convert_svmlight, read_svmlight
+from sparsebayes.io import BlockStore, convert_svmlight, datasets, read_svmlight
 
 DATA = "news20.binary"
 QUICK_BYTES = 20_000_000
@@ -111,10 +109,10 @@ def _arguments() -> argparse.Namespace:
 
 def texts(folder: Path, quick: bool) -> tuple[Path, Path]:
     """The text once and several times."""
-    source = os.environ.get(DATA_VARIABLE)
-    if not source:
-        sys.exit(f"Set {DATA_VARIABLE} to the folder that holds {DATA}.svm.bz2.")
-    with bz2.open(Path(source) / f"{DATA}.svm.bz2") as file:
+    source = datasets.find(DATA)
+    if source is None:
+        sys.exit(f"{DATA} is not here: SPARSEBAYES_DATA must name the folder that holds {DATA}.svm.bz2.")
+    with bz2.open(source) as file:
         text = file.read(QUICK_BYTES if quick else -1)
     text = text[: text.rfind(b"\n") + 1]
     one, four = folder / "one.svm", folder / "four.svm"
