@@ -152,10 +152,10 @@ class FrozenModel:
                 out[rows, k] = moderated(columns @ weights + intercept, posterior.variance(columns))
         return out
 
-    def rows(self, X: Any, of: Any = None) -> Any:
+    def rows(self, X: Any) -> Any:
         """X as an array, a CSR matrix or a store; a ValueError if it is not what this model predicts for."""
-        known = X if of is None else of  # what may have names
-        names = known.feature_names if isinstance(known, BlockStore) else getattr(known, "columns", None)
+        in_blocks = isinstance(X, BlockStore | RowBlocks)
+        names = X.feature_names if in_blocks else getattr(X, "columns", None)
         if names is not None and self.feature_names is not None and all(isinstance(n, str) for n in names):
             wrong = [i for i, (n, own) in enumerate(zip(names, self.feature_names, strict=False)) if n != own]
             if wrong:

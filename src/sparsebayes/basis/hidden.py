@@ -87,17 +87,12 @@ class HiddenBasis:
 
 def _moments(X: Any, share: Vector) -> tuple[float, Vector, float]:
     """The largest entry of X; and of X over it, the mean and the mean square distance from that."""
-    if not isinstance(X, RowBlocks):
-        peak = peak_of(X) or 1.0
-        mean = _mean(X, share, peak)
-        spread = _spread(X, share, peak, mean)
-    else:
-        peak = max(X.crew.each(peak_of, X.blocks)) or 1.0
-        peaks = [peak] * len(X.blocks)
-        mean = X.crew.total(_mean, X.blocks, X.parts(share), peaks)
-        spread = X.crew.total(_spread, X.blocks, X.parts(share), peaks, [mean] * len(X.blocks))
-    sparse = not X.dense if isinstance(X, RowBlocks) else sp.issparse(X)
-    return peak, mean, max(spread - float(mean @ mean), 0.0) if sparse else spread
+    rows = X if isinstance(X, RowBlocks) else RowBlocks.whole(X)
+    peak = max(rows.crew.each(peak_of, rows.blocks)) or 1.0
+    peaks = [peak] * len(rows.blocks)
+    mean = rows.crew.total(_mean, rows.blocks, rows.parts(share), peaks)
+    spread = rows.crew.total(_spread, rows.blocks, rows.parts(share), peaks, [mean] * len(rows.blocks))
+    return peak, mean, spread if rows.dense else max(spread - float(mean @ mean), 0.0)
 
 
 def _mean(X: Any, share: Vector, peak: float) -> Vector:

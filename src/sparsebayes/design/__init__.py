@@ -1,11 +1,11 @@
 """How X is touched: the only layer that knows how a matrix is stored."""
 
 from sparsebayes.design.base import ColumnScale, Design, ScaleName, as_design, row_shares
-from sparsebayes.design.blocks import Here, RowBlocks, rows_of
 from sparsebayes.design.computed import ComputedDesign, HoldLimit
 from sparsebayes.design.dense import row_slices
 from sparsebayes.design.intercept import WithIntercept
 from sparsebayes.design.meter import Meter, Metered
+from sparsebayes.design.rows import Here, RowBlocks, rows_of
 from sparsebayes.design.threads import Threads, automatic_count
 from sparsebayes.design.workers import Workers, WorkersLostError, rows_on
 

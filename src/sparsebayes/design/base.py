@@ -10,9 +10,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from sparsebayes._typing import AnyArray, IntVector, Mask, Matrix, Vector
-from sparsebayes.design.blocks import BlockDesign, RowBlocks
+from sparsebayes.design.blocks import BlockDesign
 from sparsebayes.design.computed import ComputedDesign
 from sparsebayes.design.dense import DenseDesign
+from sparsebayes.design.rows import RowBlocks
 from sparsebayes.design.sparse import SparseDesign
 from sparsebayes.design.threads import Threads, automatic_count
 

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from sparsebayes.design.blocks import Block, RowBlocks, canonical, itself, prepared
+from sparsebayes import _checks
+from sparsebayes.design.rows import Block, RowBlocks, canonical, itself, prepared
 
 # Seconds between two looks at a cluster that has not answered.
 BETWEEN_LOOKS = 1.0
@@ -128,16 +129,12 @@ def rows_on(workers: Workers, X: Any) -> RowBlocks:
     futures = workers.client.compute(list(X))
     blocks = workers.settled([Block(Remote(future), (canonical,)) for future in futures])
     found = list(workers.each(_description, blocks, range(len(blocks))))
-    starts = np.cumsum([0] + [each.height for each in found])
-    for each, start in zip(found, starts.tolist(), strict=False):
-        if each.wrong is not None:
-            row, column, value = each.wrong
-            raise ValueError(f"Input X contains {value}: row {start + row}, column {column}.")
-    widths = {each.n_columns for each in found}
+    heights, widths = [each.height for each in found], {each.n_columns for each in found}
     if len(widths) != 1:
         raise ValueError(f"Blocks must have the same columns. Got blocks of {sorted(widths)} columns.")
+    list(workers.each(_check_finite, blocks, np.cumsum([0, *heights[:-1]]).tolist()))
     dense, dtype = not found[0].sparse, np.result_type(*(each.dtype for each in found), np.float32)
-    return RowBlocks(blocks, [each.height for each in found], widths.pop(), dtype, dense=dense, crew=workers)
+    return RowBlocks(blocks, heights, widths.pop(), dtype, dense=dense, crew=workers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,20 +143,16 @@ class _Description:
     n_columns: int
     dtype: Any
     sparse: bool
-    wrong: tuple[int, int, float] | None  # row, column and value of an entry that is not finite
 
 
 def _description(X: Any, number: int) -> _Description:
     if not sp.issparse(X) and not isinstance(X, np.ndarray):
         raise ValueError(f"Block {number} is a {type(X).__name__}, not an array or a scipy.sparse matrix.")
-    entries = X.tocoo() if sp.issparse(X) else None
-    values = X if entries is None else entries.data
-    wrong = None
-    if not np.isfinite(values).all():
-        place = np.argwhere(~np.isfinite(values))[0]
-        row, column = place if entries is None else (entries.row[place[0]], entries.col[place[0]])
-        wrong = int(row), int(column), float(values[tuple(place)])
-    return _Description(X.shape[0], X.shape[1], X.dtype, entries is not None, wrong)
+    return _Description(X.shape[0], X.shape[1], X.dtype, bool(sp.issparse(X)))
+
+
+def _check_finite(X: Any, first_row: int) -> None:
+    _checks.check_finite(X, "A fit on workers", first_row)
 
 
 def _done(task: Callable[..., Any], source: Any, steps: tuple[Any, ...], *own: Any) -> Any:

@@ -189,12 +189,12 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
         """Rows that need not all be in memory, labels and weights."""
         self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
         if isinstance(X, BlockStore):
-            if X.feature_names is not None:
-                self.feature_names_in_ = np.asarray(X.feature_names, dtype=object)
             y = X.y if y is None else y
             sample_weight = X.sample_weight if sample_weight is None else sample_weight
         rows = self._row_blocks(X, client)
         self.n_features_in_ = rows.shape[1]
+        if rows.feature_names is not None:
+            self.feature_names_in_ = np.asarray(rows.feature_names, dtype=object)
         y = column_or_1d(y.compute() if hasattr(y, "compute") else y)
         if len(y) != rows.shape[0]:
             raise ValueError(f"There are {rows.shape[0]} rows, but {len(y)} labels.")
@@ -473,7 +473,7 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         model = self._predictor()
         if client is not None or isinstance(X, BlockStore | RowBlocks):
-            return model.scores(model.rows(self._row_blocks(X, client), of=X))
+            return model.scores(model.rows(self._row_blocks(X, client)))
         return model.scores(self._validated_for_prediction(X))
 
     def _validated_for_prediction(self, X):
