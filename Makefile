@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo demo-dask test lint types format docs bench bench-full bench-rivals bench-paper soak clean
+.PHONY: help demo demo-dask test lint types format docs bench bench-full bench-rivals bench-paper soak conformance clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -61,8 +61,14 @@ bench-paper: $(VENV)/.dev  ## the paper's tables and figures, and docs/reproduct
 	$(BIN)/python -m benchmarks tables
 	$(BIN)/python -m benchmarks page
 
-soak: $(VENV)/.dev  ## faults in numbers: 50 fits killed at random moments; writes benchmarks/results
-	$(BIN)/python -m benchmarks.soak_checkpoints
+# A part that misses a limit does not keep the others from running.
+soak: $(VENV)/.dev  ## faults in numbers, 50 of each at random moments, and 2000 fits in one process; writes benchmarks/results
+	@status=0; for part in checkpoints faults process; do \
+	  $(BIN)/python -m benchmarks.soak_$$part || status=1; \
+	done; exit $$status
+
+conformance: $(VENV)/.dev  ## the rows of the conformance suite, ours and rivals', and docs/reliability.md
+	$(BIN)/python -m benchmarks.conformance
 
 clean:  ## remove what the other targets made
 	rm -rf $(VENV) docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis

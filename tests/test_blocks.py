@@ -114,14 +114,6 @@ def test_names_and_labels_come_from_the_store(tmp_path):
         clf.fit(store, [1, 2, 1])
 
 
-def test_a_class_that_is_absent_from_some_blocks():
-    X, y, _ = data(3, "sparse", False)
-    order = np.argsort(y)
-    X, y = X[order], y[order]
-    in_blocks = SBLClassifier().fit(RowBlocks.of_matrix(X, BLOCK_ROWS), y).predict_proba(X)
-    np.testing.assert_allclose(in_blocks, SBLClassifier().fit(X, y).predict_proba(X), atol=1e-10)
-
-
 def test_what_needs_all_rows_in_memory_says_so(tmp_path):
     X, y, _ = data(2, "dense", False)
     store = BlockStore.write(tmp_path / "store", X, y, None, BLOCK_ROWS)
@@ -225,16 +217,6 @@ def test_blocks_of_the_user_in_any_format(client):
     )
     with pytest.raises(TypeError, match="a dask array or a list of delayed blocks"):
         clf.fit(X, y, client=client)
-
-
-def test_nan_in_a_block_names_the_row_of_the_whole(client):
-    dask = pytest.importorskip("dask")
-    X, y, _ = data(2, "sparse", False)
-    parts = [X[start : start + 40].tocsr() for start in (0, 40, 80)]
-    parts[1].data[:] = np.where(np.arange(len(parts[1].data)) == 0, np.nan, parts[1].data)
-    with pytest.raises(ValueError, match=r"contains NaN: .* row 40, column \d"):
-        SMALL["dqn"].fit([dask.delayed(part) for part in parts], y, client=client)
-    assert len(worker_pids(client)) == 2
 
 
 def test_a_step_takes_two_rounds_of_tasks(client):

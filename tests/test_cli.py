@@ -230,14 +230,6 @@ def test_export(folder, run, tmp_path):
     onnx.checker.check_model(onnx.load(tmp_path / "m.onnx"))
 
 
-def test_svmlight_keeps_its_base_with_the_model(tmp_path, run):
-    X, y = load_iris(return_X_y=True)
-    dump_svmlight_file(X, y, str(tmp_path / "zero.svm"), zero_based=True)
-    run("train", tmp_path / "zero.svm", "-m", tmp_path / "m.sbm", "--index-base", 0)
-    labels = [int(line) for line in run("predict", tmp_path / "m.sbm", tmp_path / "zero.svm").splitlines()]
-    assert labels == SBLClassifier().fit(X, y).predict(X).tolist()
-
-
 def test_convert_then_train(folder, run, tmp_path):
     X, y = load_iris(return_X_y=True)
     dump_svmlight_file(X, y, str(tmp_path / "iris.svm"), zero_based=False)
@@ -431,18 +423,6 @@ def test_ctrl_c(tmp_path, checkpoint):
     assert errors.count(b"\n") == 1
     assert (b"--resume" in errors) == checkpoint
     assert not (tmp_path / "m.sbm").exists()
-
-
-def test_hostile_names_do_not_reach_the_terminal(run, tmp_path):
-    header = '"\x1b[31m[red]x\nb",label\n'
-    labels = ["ja" if k > 10 else "\x1b]0;owned" for k in range(20)]
-    rows = "".join(f"{k},{label}\n" for k, label in enumerate(labels))
-    (tmp_path / "evil.csv").write_text(header + rows, newline="")
-    output = run("train", tmp_path / "evil.csv", "-m", tmp_path / "m.sbm")
-    output += run("inspect", tmp_path / "m.sbm") + run("evaluate", tmp_path / "m.sbm", tmp_path / "evil.csv")
-    output += run("predict", tmp_path / "m.sbm", tmp_path / "evil.csv")
-    assert "\x1b" not in output
-    assert "\u241b[31m[red]x\u240ab" in output  # pictures of the control characters
 
 
 def test_features_of_text_are_called_as_in_the_text(run, tmp_path):

@@ -16,7 +16,7 @@ from sparsebayes import RVMClassifier, SBELMClassifier, SBLClassifier, export_c,
 from sparsebayes.basis import ACTIVATIONS, IdentityBasis
 from sparsebayes.export import ctext
 from sparsebayes.kernels import NAMES
-from tests.compiled import STRICT, needs_gcc, outputs, run
+from tests.compiled import needs_gcc, outputs, run
 from tests.models import (
     CASES,
     ESTIMATORS,
@@ -215,68 +215,6 @@ def test_quantised_tables_are_what_they_say(n_weights, tmp_path):
     np.testing.assert_allclose(double.margins[:, 0], margins, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(margins, model.margins(X)[:, 0], rtol=0, atol=0.1)
     assert "Quantised. Against the exact model, on 1000 rows" in (tmp_path / "one.h").read_text()
-
-
-HORRORS = [
-    "quote \" and ' and \\",
-    "end */ of /* comment",
-    "??/ ??' ??( trigraph",
-    "line\nbreak\r\ttab\\",
-    "%s %n %d",
-    "null\0byte",
-    "grün 中文 \u202e bidi",
-    "\ud800 surrogate",
-    "7 after an escape: \x017",
-    "*/ int main(void) { return 1; } /*",
-    '"; system("true"); "',
-    "x" * 300,
-    "@name@ @real@",
-]
-
-
-@pytest.mark.parametrize("suffix", [".c", ".h"])
-def test_names_are_only_names(suffix, tmp_path):
-    model = replace(
-        fitted("linear").freeze(),
-        classes=np.array(HORRORS[:2], dtype=object),
-        n_features=len(HORRORS),
-        basis=IdentityBasis(len(HORRORS)),
-        weights=np.ones(len(HORRORS)),
-        columns=np.arange(len(HORRORS)),
-        starts=np.array([0, len(HORRORS)]),
-        weights_std=None,
-        feature_names=np.array(HORRORS, dtype=object),
-        about={"estimator": "*/ #error"},
-    )
-    export_c(model, tmp_path / f"m{suffix}", names=True)
-    assert (tmp_path / "m.h").read_bytes().isascii()
-    (tmp_path / "main.c").write_text(
-        """
-#include <stdio.h>
-#include <string.h>
-#include "m.h"
-int main(void)
-{
-    static double x[M_N_FEATURES], p[M_N_CLASSES];
-    int i;
-    for (i = 0; i < M_N_CLASSES; i++)
-        printf("%s", m_class_names[i]), fputc(1, stdout);
-    for (i = 0; i < M_N_FEATURES; i++) {
-        printf("%s", m_feature_names[i]);
-        fputc(1, stdout);
-    }
-    m_predict_proba(x, p);
-    m_margins(x, p);
-    return m_predict(x) < 0;
-}
-"""
-    )
-    sources = [tmp_path / "main.c", *([tmp_path / "m.c"] if suffix == ".c" else [])]
-    run(["gcc", *STRICT, "-o", tmp_path / "program", *sources, "-lm"])
-    printed = run([tmp_path / "program"])
-    expected = [name.encode("utf-8", "surrogatepass") for name in [*HORRORS[:2], *HORRORS]]
-    # printf stops at a null byte, which the table nevertheless holds.
-    assert printed == b"".join(name.partition(b"\0")[0] + b"\1" for name in expected)
 
 
 @given(st.text())

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegressionCV
 from sklearn.model_selection import cross_validate
 from sklearn.pipeline import make_pipeline
@@ -122,20 +122,6 @@ def test_sparse_equals_dense_for_dqn_at_a_tight_tolerance(binary):
 
 
 @quiet
-@pytest.mark.parametrize("solver", ["newton", "auto"])
-@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
-def test_float32_stays_float32_and_agrees(solver, make, binary):
-    X, y = binary
-    X = X.astype(np.float32)
-    double = SBLClassifier(solver).fit(make(X.astype(np.float64)), y)
-    single = SBLClassifier(solver).fit(make(X), y)
-    assert single.coef_.dtype == single.intercept_.dtype == np.float32
-    p = single.predict_proba(make(X))
-    assert p.dtype == single.decision_function(make(X)).dtype == np.float32
-    np.testing.assert_allclose(p, double.predict_proba(X), atol=1e-5)
-
-
-@quiet
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize("n_noise", [3, 500])
 def test_a_column_far_from_zero(make, n_noise):
@@ -166,25 +152,6 @@ def test_dense_columns_may_vary_in_their_seventh_digit_only():
 
 
 @quiet
-@pytest.mark.parametrize("solver", ["auto", "newton"])
-def test_float32_coefficients_that_overflow_are_refused(solver, binary):
-    X, y = binary
-    tiny = (X * 1e-41).astype(np.float32)
-    with pytest.raises(ValueError, match="is too large for a float"):
-        SBLClassifier(solver, scale="columns").fit(tiny, y)
-
-
-@quiet
-@SOLVERS
-@pytest.mark.parametrize("factor", [1e-300, 1e-160, 1e160, 1e300])
-def test_extreme_units_give_finite_models(solver, factor, binary):
-    X, y = binary
-    clf = SBLClassifier(solver, max_iter=5).fit(factor * X, y)
-    assert np.isfinite(clf.coef_).all()
-    assert np.isfinite(clf.predict_proba(factor * X)).all()
-
-
-@quiet
 @SOLVERS
 def test_column_scale_makes_units_irrelevant(solver, binary):
     X, y = binary
@@ -204,16 +171,6 @@ def test_column_scale_makes_units_irrelevant(solver, binary):
     if solver != "dqn":  # its alpha rests on a B that depends on the path
         np.testing.assert_allclose((scaled.alpha_ / factors**2)[0, kept], plain.alpha_[0, kept], rtol=1e-4)
     np.testing.assert_allclose(scaled.predict_proba(X * factors), plain.predict_proba(X), rtol=1e-5)
-
-
-@quiet
-@pytest.mark.parametrize("wide", [False, True])
-@pytest.mark.parametrize("k", [-900, -30, 7, 900])
-def test_auto_does_not_depend_on_a_common_factor(wide, k):
-    X, y = classification(n=40, m=60 if wide else 10, seed=1)
-    plain = SBLClassifier().fit(X, y)
-    scaled = SBLClassifier().fit(np.ldexp(X, k), y)
-    np.testing.assert_array_equal(scaled.predict_proba(np.ldexp(X, k)), plain.predict_proba(X))
 
 
 def test_dqn_takes_the_features_as_given(binary):
@@ -319,22 +276,6 @@ def test_verbose_prints_a_line_per_iteration(binary, capsys):
     assert lines[0].endswith(" s")
 
 
-def test_not_converged_is_a_warning_with_a_remedy(binary):
-    X, y = binary
-    with pytest.warns(ConvergenceWarning, match=r"newton: not converged: max_iter .* Increase max_iter"):
-        clf = SBLClassifier("newton", max_iter=1).fit(X, y)
-    assert np.isfinite(clf.predict_proba(X)).all()
-
-
-@SOLVERS
-def test_features_that_say_nothing_leave_the_intercept(solver):
-    y = np.array([0, 0, 0, 1])
-    with pytest.warns(ConvergenceWarning, match="The model has no feature"):
-        clf = SBLClassifier(solver).fit(np.zeros((4, 3)), y)
-    np.testing.assert_allclose(clf.predict_proba(np.ones((2, 3)))[:, 1], 0.25, rtol=1e-9)
-    assert clf.n_relevant_[0] == 0
-
-
 @SOLVERS
 def test_everything_pruned_without_an_intercept_is_even_odds(solver, capfd):
     with pytest.warns(ConvergenceWarning):
@@ -361,13 +302,8 @@ def test_mean_probability_is_the_rate_with_a_flat_intercept(binary):
 
 
 @quiet
-def test_class_weight_balanced_counts_sample_weights(binary):
+def test_class_weight_balanced_by_hand(binary):
     X, y = binary
-    weight = np.random.default_rng(0).integers(1, 4, size=300)
-    rows = np.repeat(np.arange(300), weight)
-    weighted = SBLClassifier(class_weight="balanced").fit(X, y, sample_weight=weight)
-    repeated = SBLClassifier(class_weight="balanced").fit(X[rows], y[rows])
-    np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-7)
     by_hand = SBLClassifier(class_weight={0: 300 / (2 * (y == 0).sum()), 1: 300 / (2 * (y == 1).sum())})
     automatic = SBLClassifier(class_weight="balanced")
     np.testing.assert_allclose(by_hand.fit(X, y).coef_, automatic.fit(X, y).coef_, rtol=1e-10)
@@ -377,16 +313,6 @@ def test_class_weight_balanced_counts_sample_weights(binary):
 def test_class_weights_must_be_positive_and_finite(factor, binary):
     with pytest.raises(ValueError, match="class_weight must be positive and finite"):
         SBLClassifier(class_weight={0: factor}).fit(*binary)
-
-
-@SOLVERS
-@quiet
-@pytest.mark.parametrize("factor", [1e-300, 1e300])
-def test_extreme_sample_weights_give_finite_models(solver, factor, binary):
-    X, y = binary
-    clf = SBLClassifier(solver, max_iter=5).fit(X, y, sample_weight=np.full(300, factor))
-    assert np.isfinite(clf.coef_).all()
-    assert np.isfinite(clf.predict_proba(X)).all()
 
 
 def test_sample_weights_whose_sum_overflows_are_refused(binary):
@@ -417,52 +343,10 @@ def test_parameters_are_refused_in_scikit_learn_s_words(parameters, message, bin
         SBLClassifier(**parameters).fit(*binary)
 
 
-@pytest.mark.parametrize("make", [np.asarray, sp.csr_array, sp.csc_array])
-@pytest.mark.parametrize(("value", "name"), [(np.nan, "NaN"), (np.inf, "infinity")])
-def test_the_first_bad_entry_is_named(make, value, name, binary):
-    X, y = binary
-    X = X.copy()
-    X[7, 3] = X[9, 0] = value
-    with pytest.raises(ValueError, match=f"Input X contains {name}.*row 7, column 3"):
-        SBLClassifier().fit(make(X), y)
-
-
-@pytest.mark.parametrize(
-    ("indices", "indptr"),
-    [([0, 99], [0, 1, 2]), ([0, -1], [0, 1, 2]), ([0, 1], [0, 5, 2]), ([0, 1], [1, 1, 2])],
-)
-def test_a_broken_sparse_matrix_is_refused_not_followed(indices, indptr):
-    X = sp.csr_matrix((2, 3))
-    X.data, X.indices, X.indptr = np.ones(2), np.array(indices, np.int32), np.array(indptr, np.int32)
-    with pytest.raises(ValueError, match="not a valid CSR matrix"):
-        SBLClassifier().fit(X, [0, 1])
-
-
-def test_a_broken_coo_matrix_is_refused():
-    X = sp.coo_array(np.eye(2, 3))
-    X.coords = (X.coords[0], np.array([0, 7], dtype=X.coords[1].dtype))
-    with pytest.raises(ValueError, match="not a valid COO matrix: an index is out of range"):
-        SBLClassifier().fit(X, [0, 1])
-
-
-def test_one_class_is_refused_by_name(binary):
-    X, y = binary
-    with pytest.raises(ValueError, match=r"only one class: \['spam'\]"):
-        SBLClassifier().fit(X, np.full(300, "spam"))
-    with pytest.raises(ValueError, match=r"after removing zero-weight samples: \[1\]"):
-        SBLClassifier().fit(X, y, sample_weight=(y == 1).astype(float))
-
-
 def test_newton_refuses_a_matrix_it_cannot_hold():
     X = sp.random(50, 100_000, density=0.02, random_state=0, format="csr")
     with pytest.raises(ValueError, match="Use solver='auto' or 'dqn'"):
         SBLClassifier("newton").fit(X, np.arange(50) % 2)
-
-
-def test_predict_before_fit():
-    for method in ("predict", "predict_proba", "decision_function", "predict_log_proba"):
-        with pytest.raises(NotFittedError):
-            getattr(SBLClassifier(), method)(np.ones((1, 1)))
 
 
 @quiet

@@ -114,10 +114,6 @@ def test_the_layout_is_the_documented_one(small):
 
 def test_messages(small, tmp_path):
     path = tmp_path / "wrong.sbm"
-    header, body = opened(small)
-    assert "format 2 > supported 1: a newer sparsebayes is needed" in refused(
-        path, sealed(header, body, version=2)
-    )
     assert "not a model file of sparsebayes" in refused(path, b"x" * 100)
     assert "not a model file" in refused(path, b"")
     assert "checksum" in refused(path, small[:100] + b"\1" + small[101:])

@@ -59,6 +59,26 @@ def check_finite(X: Any, estimator: str, first_row: int = 0) -> None:
     )
 
 
+def check_labels(y: Any, estimator: str) -> None:
+    """Refuse labels that are missing, and text among numbers, of which numpy would make text."""
+    if not isinstance(y, list | tuple) and str(getattr(y, "dtype", "")) != "object":
+        return
+    labels = list(y) if isinstance(y, list | tuple) else np.asarray(y).ravel().tolist()
+    text: dict[bool, int] = {}  # where there is text, or something else, for the first time
+    for row, label in enumerate(labels):
+        if label is None or type(label).__name__ == "NAType" or (isinstance(label, float) and label != label):
+            raise ValueError(
+                f"Input y contains {label}: {estimator} does not accept missing labels, and row {row} has "
+                "none. Drop such rows first."
+            )
+        text.setdefault(isinstance(label, str), row)
+    if len(text) == 2:
+        raise TypeError(
+            f"{estimator} got a y of mixed label types: row {text[True]} holds {labels[text[True]]!r}, row "
+            f"{text[False]} holds {labels[text[False]]!r}. Make all of them text, or all of them numbers."
+        )
+
+
 def check_rows(X: Any, estimator: str) -> Any:
     """X as a float array or a CSR matrix, for use outside of an estimator's own methods."""
     check_structure(X, estimator)

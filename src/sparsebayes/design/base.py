@@ -116,7 +116,8 @@ class ColumnScale:
 
     def intercept_shift(self, coefficients: Vector, columns: IntVector) -> float:
         """What the offsets add to a margin, to be taken off the intercept."""
-        return float(coefficients @ self.offset[columns])
+        with np.errstate(over="ignore", invalid="ignore"):  # coefficients out of range are refused by name
+            return float(coefficients @ self.offset[columns])
 
 
 def row_shares(n_rows: int, weight: Vector | None) -> Vector:

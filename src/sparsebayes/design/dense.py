@@ -25,10 +25,14 @@ class DenseDesign:
 
     @classmethod
     def from_array(cls, array: AnyArray, owned: bool = False) -> DenseDesign:
-        """The array without its zero columns; not copied where there are none."""
+        """The array without its zero columns, laid out alike; not copied where there are none."""
         design = cls(array, np.arange(array.shape[1]), owned)
-        filled = design.peak() > 0.0
-        return design if filled.all() else design.take(filled)
+        filled = np.flatnonzero(design.peak() > 0.0)
+        if len(filled) == array.shape[1]:
+            return design
+        by_rows = array.flags.c_contiguous
+        kept = np.take(array, filled, axis=1) if by_rows else np.take(array.T, filled, axis=0).T
+        return cls(kept, filled, owned=True)
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -99,6 +99,7 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
             return self._fit(X, y, sample_weight, self.checkpoint, self.resume, client)
 
     def _fit(self, X, y, sample_weight, checkpoint, resume, client=None):
+        _checks.check_labels(y, type(self).__name__)
         if client is not None or isinstance(X, BlockStore | RowBlocks):
             X, y, sample_weight = self._in_blocks(X, y, sample_weight, client)
         else:

@@ -19,6 +19,9 @@ LEAST_VARIANCE = 1.0
 # are centred before they come here, so that this is for sparse ones.
 CONSTANT_COLUMN = 1e-12
 
+# Products of copies differ by rounding, relative to their size.
+COPY = 1e-12
+
 Stage = Literal["scale", "path", "model"]
 
 
@@ -103,12 +106,35 @@ class Data:
     def n_samples(self) -> float:
         return len(self.labels) if self.weight is None else float(self.weight.sum())
 
+    @property
+    def has_class_of_one(self) -> bool:
+        """Whether a class is one row, which is not given twice by its weight either."""
+        classes = [np.flatnonzero(self.labels == label) for label in (0.0, 1.0)]
+        return any(len(rows) == 1 and (self.weight is None or self.weight[rows[0]] < 2.0) for rows in classes)
+
     def solve(self, candidates: Candidates, variance: float, stage: Stage) -> Solved:
         alpha = candidates.prior(variance)
         objective = Objective(candidates.design, self.labels, alpha, self.weight, candidates.gradient_at_zero)
         solver = self.map_solver(len(alpha), stage)
         mode = solver.solve(objective, candidates.w)
         return Solved(replace(candidates, w=mode.w), objective, solver, mode)
+
+
+def repeated_columns(design: Design, flat_intercept: bool) -> Mask:
+    """Columns that are copies of another one, up to a constant where a flat intercept takes that.
+
+    Each copy but the first would only widen the prior of what they are together. Two random projections
+    tell copies from others.
+    """
+    directions = np.random.default_rng(0).normal(size=(design.shape[0], 2))
+    if flat_intercept:
+        directions -= directions.mean(axis=0)
+    projections = design.rmatmat(directions)
+    length = np.linalg.norm(projections, axis=1)
+    apart = np.linalg.norm(projections[:, None] - projections, axis=2)
+    copies = apart <= COPY * np.minimum(length[:, None], length)
+    # In the caller's order, so that the design's own does not matter.
+    return np.asarray((copies & (design.columns[:, None] > design.columns)).any(axis=1))
 
 
 def centred_energy(design: Design, weight: Vector | None, flat_intercept: bool) -> tuple[Vector, Mask]:

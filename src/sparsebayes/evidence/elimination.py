@@ -26,7 +26,15 @@ from sparsebayes import ard
 from sparsebayes._typing import Mask, Vector
 from sparsebayes.checkpoint import NO_KEEPER, Keeper
 from sparsebayes.design import Design, Meter, Metered
-from sparsebayes.evidence.candidates import Candidates, Data, Scale, Solved, Stage, centred_energy
+from sparsebayes.evidence.candidates import (
+    Candidates,
+    Data,
+    Scale,
+    Solved,
+    Stage,
+    centred_energy,
+    repeated_columns,
+)
 from sparsebayes.evidence.fit import Fit, FitStatus, Record, State
 from sparsebayes.evidence.recording import Stopwatch, make_record
 from sparsebayes.evidence.resuming import Iteration, iterations, kept_iteration
@@ -89,7 +97,7 @@ class EliminationLoop:
         history: list[Record] = []
         status: FitStatus | None = None
         candidates, exact = everything, self._exact(everything)
-        selection = self._selection(exact, weight)
+        selection = self._selection(exact, data)
         for past in iterations(keeper.past()):
             candidates = replace(candidates, w=past["w"])
             selection.add(self._passed(candidates, past))
@@ -145,7 +153,10 @@ class EliminationLoop:
 
     def _exact(self, candidates: Candidates) -> bool:
         """Whether the posterior is exact all along the path from these."""
-        return "gram" in self.map_solver(len(candidates.w), "path").needs
+        return self._exact_for(len(candidates.w))
+
+    def _exact_for(self, n_columns: int) -> bool:
+        return "gram" in self.map_solver(n_columns, "path").needs
 
     def _passed(self, candidates: Candidates, past: Iteration) -> Passed:
         """A point that was passed before, as its selection is shown it."""
@@ -163,16 +174,20 @@ class EliminationLoop:
             return scale_by_evidence(data, everything, self.tol, keeper)
         return scale_by_leave_one_out(data, everything, keeper)
 
-    def _selection(self, exact: bool, weight: Vector | None) -> Selection:
+    def _selection(self, exact: bool, data: Data) -> Selection:
         if self.take_last:
             return LastOfAtLeast(0)
         if self.size is not None:
             return LastOfAtLeast(self.size)
-        return LeastLeaveOneOut(weight) if exact else LargestEvidence()
+        # Without the one sample of a class, nothing would be left to learn it from.
+        by_losses = exact and not data.has_class_of_one
+        return LeastLeaveOneOut(data.weight) if by_losses else LargestEvidence()
 
     def _candidates(self, design: Design, data: Data, w: Vector, flat_intercept: bool) -> Candidates:
         energy, varying = centred_energy(design, data.weight, flat_intercept)
         gradient = Objective(design, data.labels, np.zeros_like(w), data.weight).gradient_at_zero()
+        if self._exact_for(int(np.count_nonzero(varying))):
+            varying &= ~repeated_columns(design, flat_intercept)
         positions = np.cumsum(varying) - 1  # among those that vary
         return Candidates(design, energy, self.exponent, w, gradient, positions).take(varying)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from scipy.optimize import brentq
 
 from sparsebayes import link
-from sparsebayes._typing import Vector
+from sparsebayes._typing import AnyArray, Vector
 from sparsebayes.curvature import CholeskyCurvature
 from sparsebayes.map_solvers import MapResult
 from sparsebayes.map_solvers.newton_cg import solve_hessian
@@ -75,13 +77,20 @@ def degrees_of_freedom(objective: Objective, mode: MapResult) -> float:
     """
     proper = objective.alpha > 0.0
     columns = objective.design.columns
-    rng = np.random.default_rng(0)
     n_samples = len(mode.margins) if objective.weight is None else float(objective.weight.sum())
+    n_probes = int(np.ceil(min(SAMPLES_PROBED / n_samples, MAX_PROBES)))
     estimates = []
-    for _ in range(int(np.ceil(min(SAMPLES_PROBED / n_samples, MAX_PROBES)))):
-        signs = rng.choice([-1.0, 1.0], size=int(columns.max(initial=0)) + 1)[columns]
+    for bits in random_bits(int(columns.max(initial=0)) + 1, n_probes):
+        signs = 2.0 * np.unpackbits(bits)[columns] - 1.0
         estimates.append(probed_trace(objective, mode, np.where(proper, signs, 0.0)))
     return max(float(np.mean(estimates)), 0.0) + float(np.count_nonzero(~proper))
+
+
+@lru_cache(maxsize=1)
+def random_bits(n_columns: int, n_probes: int) -> list[AnyArray]:
+    """A bit a column for each probe, packed; kept, because every rung of a scale asks for the same ones."""
+    rng = np.random.default_rng(0)
+    return [np.packbits(rng.integers(0, 2, size=n_columns).astype(bool)) for _ in range(n_probes)]
 
 
 def probed_trace(objective: Objective, mode: MapResult, signs: Vector) -> float:

@@ -1,0 +1,69 @@
+"""The same rows in every storage, and what is asked of a fit."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import scipy.sparse as sp
+
+from tests.problems import classification
+
+
+def with_int64(X):
+    X = sp.csr_array(X)
+    X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    return X
+
+
+STORAGES = {
+    "dense": np.asarray,
+    "csr": sp.csr_array,
+    "csc": sp.csc_array,
+    "csr64": with_int64,
+    "float32": lambda X: np.asarray(X, dtype=np.float32),
+}
+
+
+def small(n=60, m=5, n_classes=2, seed=3):
+    """A few rows, half of whose entries are zero."""
+    X, y = classification(n, m, n_classes, seed=seed)
+    X[np.random.default_rng(seed).random(X.shape) < 0.4] = 0.0
+    return X, y
+
+
+class OtherWords(AssertionError):
+    """It was refused by the right error, whose text says less than it should."""
+
+
+def refused(call, *words, error=ValueError):
+    try:
+        call()
+    except error as caught:
+        text = str(caught)
+    else:
+        raise AssertionError("it was accepted")
+    for word in words:
+        if not re.search(word, text, re.DOTALL):
+            raise OtherWords(f"{word!r} is not in {text!r}")
+
+
+def finite(clf, X):
+    """Fitted attributes and probabilities; returns the latter."""
+    for name, value in vars(clf).items():
+        if name.endswith("_") and not name.startswith("_"):
+            values = value.data if sp.issparse(value) else value
+            if isinstance(values, np.ndarray) and values.dtype.kind == "f" and name != "intercept_alpha_":
+                assert np.isfinite(values).all(), name
+    p = clf.predict_proba(X)
+    assert np.isfinite(p).all()
+    np.testing.assert_allclose(p.sum(axis=1), 1.0, atol=1e-6)
+    return p
+
+
+def same(found, expected, tolerance):
+    np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance)
+
+
+def bitwise(found, expected):
+    np.testing.assert_array_equal(found, expected)

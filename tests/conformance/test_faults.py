@@ -1,0 +1,39 @@
+"""Each fault at three random moments, by real processes and signals; ``make soak`` has fifty.
+
+Kills within a fit are in ``test_checkpoint_processes.py``, every flipped bit and hostile model files in
+``test_model_file.py``, every step of a store's writer in ``test_store.py``.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+
+import pytest
+
+from benchmarks import soak_faults
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals and permissions as POSIX has them")
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("fault", [name for name in soak_faults.FAULTS if name != "Ctrl-C"])
+def test_leaves_what_was_there(fault):
+    seed = time.time_ns()
+    print(f"seed {seed}")  # seen where the test fails
+    if fault == "disk full" and soak_faults.small_disk() is None:
+        pytest.skip(
+            "no small disk may be mounted here; writes that fail are injected where the writers are tested"
+        )
+    # Nine where each kind of file takes its turn.
+    times = 9 if fault in ("disk full", "no permission") else 3
+    assert soak_faults.FAULTS[fault](random.Random(seed), times)["times"] >= times
+
+
+@pytest.mark.usefixtures("data_set")
+def test_ctrl_c_on_news20():
+    seed = time.time_ns()
+    print(f"seed {seed}")
+    found = soak_faults.interrupted(random.Random(seed), 3)
+    assert found["times"] + found["ended before"] == 3
