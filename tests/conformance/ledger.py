@@ -17,9 +17,9 @@ LEDGER: dict[tuple[int, str], str] = {
 # Not misses: how a row is asked.
 TERMS = {
     "auto": "Row 37 holds on up to 400 columns, where copies are found; beyond, a copy widens the prior of "
-    "what it repeats (1e-3). Row 48 is asked where columns are many. Of 20 columns of noise in 200 rows `auto` "
-    "keeps 10, `newton` and `sequential` 9, `dqn` 17, with little weight: the log loss of fresh rows is 0.73, "
-    "0.71, 0.72 and 0.75, where 0.69 is best.",
+    "what it repeats (1e-3). Row 48 is asked where columns are many. Of 20 columns of noise in 200 rows "
+    "`auto` keeps 10, `newton` and `sequential` 9, `dqn` 17, with little weight: the log loss of fresh rows "
+    "is 0.73, 0.71, 0.72 and 0.75, where 0.69 is best.",
     "newton": "Rows 35 and 37 are asked at `tol=1e-11`: the precisions of copies come to an end slowly.",
     "sequential": "Row 16 is asked at `map_tol=1e-10`; as it comes it is 1e-6, and the weight off by 3e-7.",
     "dqn": "With the paper's inner tolerance (0.1) `dqn` amplifies rounding: an ulp in X can flip a decision "

@@ -35,5 +35,5 @@ def test_leaves_what_was_there(fault):
 def test_ctrl_c_on_news20():
     seed = time.time_ns()
     print(f"seed {seed}")
-    found = soak_faults.interrupted(random.Random(seed), 3)
+    found = soak_faults.interrupted(random.Random(seed), 3, within=3.0)
     assert found["times"] + found["ended before"] == 3
