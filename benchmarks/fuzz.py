@@ -1,6 +1,6 @@
 """Random text for the svmlight reader, random files with a valid checksum for the model loader.
 
-Run ``python -m benchmarks.fuzz [--executions 1000000]`` where atheris is installed: it looks for new ways
+Run ``python -m benchmarks.fuzz [--executions 500000]`` where atheris is installed: it looks for new ways
 through the code, from the corpus in ``tests/corpus``. Without it (``--plain``, and in the tests) inputs of
 the corpus are changed at random. An input that is neither read nor refused ends the run, and is printed.
 """
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import json
 import random
 import struct
 import subprocess
@@ -28,7 +29,7 @@ else:
 
 import numpy as np
 
-from benchmarks.common import FOLDER, Figure, judge, save, say
+from benchmarks.common import FOLDER, RESULTS, Figure, judge, save, say
 from sparsebayes.io import SvmlightFormatError, read_svmlight
 from sparsebayes.model_file import ModelFileError, load_model
 
@@ -126,42 +127,50 @@ def plain(name: str, executions: int, seed: int) -> None:
             raise
 
 
+def guided(name: str, executions: int, seed: int) -> None:
+    """By atheris, which ends the process."""
+    with tempfile.TemporaryDirectory() as found:
+        options = [f"-runs={executions}", f"-seed={seed}", "-max_len=4096", "-rss_limit_mb=4096"]
+        atheris.Setup([sys.argv[0], *options, found, str(CORPUS / name)], TARGETS[name])
+        atheris.Fuzz()
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.fuzz", description=__doc__)
-    parser.add_argument("--executions", type=int, default=1_000_000, help="of both targets together")
+    parser.add_argument("--executions", type=int, default=500_000, help="of each target")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--plain", action="store_true", help="without atheris")
-    parser.add_argument("--target", choices=TARGETS, help=argparse.SUPPRESS)
+    parser.add_argument("--targets", nargs="+", choices=TARGETS, default=list(TARGETS))
+    parser.add_argument("--one", choices=TARGETS, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    each = -(-arguments.executions // len(TARGETS))
     by_atheris = atheris is not None and not arguments.plain
-    if arguments.target:
+    if arguments.one:
         warnings.simplefilter("ignore")
-        if not by_atheris:
-            plain(arguments.target, each, arguments.seed)
-            return 0
-        with tempfile.TemporaryDirectory() as found:
-            options = [f"-runs={each}", f"-seed={arguments.seed}", "-max_len=4096", "-rss_limit_mb=2048"]
-            atheris.Setup(
-                [sys.argv[0], *options, found, str(CORPUS / arguments.target)], TARGETS[arguments.target]
-            )
-            atheris.Fuzz()
+        if by_atheris:
+            guided(arguments.one, arguments.executions, arguments.seed)
+        else:
+            plain(arguments.one, arguments.executions, arguments.seed)
         return 0
-    failed = 0
-    for name in TARGETS:
+    before = RESULTS / "fuzz.json"
+    runs = json.loads(before.read_text())["targets"] if before.exists() else {}
+    for name in arguments.targets:
         say(name)
-        failed += (
-            subprocess.run(
-                [sys.executable, "-m", "benchmarks.fuzz", "--target", name, *sys.argv[1:]]
-            ).returncode
-            != 0
-        )
-    figures = [
-        Figure("executions", each * len(TARGETS), 1_000_000, "at least"),
-        Figure("targets that crashed, hung or let something else through", failed, 0),
-    ]
-    engine = "atheris" if by_atheris else "random changes of the corpus"
-    save("fuzz", figures, {"engine": engine, "seed": arguments.seed})
+        command = [sys.executable, "-m", "benchmarks.fuzz", "--one", name, *sys.argv[1:]]
+        runs[name] = {
+            "engine": "atheris" if by_atheris else "random changes of the corpus",
+            "executions": arguments.executions,
+            "seed": arguments.seed,
+            "failed": int(subprocess.run(command).returncode != 0),
+        }
+        figures = [
+            Figure("executions", sum(run["executions"] for run in runs.values()), 1_000_000, "at least"),
+            Figure(
+                "targets that crashed, hung or let something through",
+                sum(r["failed"] for r in runs.values()),
+                0,
+            ),
+        ]
+        save("fuzz", figures, {"targets": runs})
     return judge(figures)
 
 

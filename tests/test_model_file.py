@@ -179,6 +179,7 @@ def hostile_files(linear, kernel, moderated):
 
     by_kernel, by_posterior = (kernel_header, kernel_body), (careful_header, careful_body)
     described = kernel_header["basis"]
+    n_starts = next(shape[0] for name, _, shape in kernel_header["arrays"] if name == "basis.vectors.indptr")
 
     def with_kernel(**fields):
         return sealed({**kernel_header, "basis": {**described, **fields}}, kernel_body)
@@ -292,6 +293,9 @@ def hostile_files(linear, kernel, moderated):
         "negative vector index": with_values("basis.vectors.indices", -5, of=by_kernel),
         "vector starts that go back": with_values("basis.vectors.indptr", 0, 9, 3, of=by_kernel),
         "vector starts beyond the end": with_values("basis.vectors.indptr", 0, 2**30, of=by_kernel),
+        "vector starts that return to 0": with_values(
+            "basis.vectors.indptr", *range(n_starts - 1), 0, of=by_kernel
+        ),
         "vector starts as floats": with_array("basis.vectors.indptr", code="f4", of=by_kernel),
         "negative variance": with_values("posteriors.covariance", -1.0, of=by_posterior),
         "NaN as variance": with_values("posteriors.covariance", np.nan, of=by_posterior),

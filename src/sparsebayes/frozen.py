@@ -299,7 +299,7 @@ def _check_kernel_basis(basis: KernelBasis, n_features: int) -> None:
     if sp.issparse(basis.vectors):
         _require(basis.vectors.shape == (n_vectors, n_features), "vectors have another shape")
         _check_numbers("vectors", basis.vectors.data, basis.vectors.data.shape)
-        basis.vectors.check_format(full_check=True)
+        _checks.check_compressed(basis.vectors)
     else:
         _check_numbers("vectors", basis.vectors, (n_vectors, n_features))
 

@@ -1,7 +1,8 @@
 """Each fault at three random moments, by real processes and signals; ``make soak`` has fifty.
 
-Kills within a fit are in ``test_checkpoint_processes.py``, every flipped bit and hostile model files in
-``test_model_file.py``, every step of a store's writer in ``test_store.py``.
+Ctrl-C in a fit of news20.binary is in ``test_news20.py``, kills within a fit in
+``test_checkpoint_processes.py``, every flipped bit and hostile model files in ``test_model_file.py``, every
+step of a store's writer in ``test_store.py``.
 """
 
 from __future__ import annotations
@@ -29,11 +30,3 @@ def test_leaves_what_was_there(fault):
     # Nine where each kind of file takes its turn.
     times = 9 if fault in ("disk full", "no permission") else 3
     assert soak_faults.FAULTS[fault](random.Random(seed), times)["times"] >= times
-
-
-@pytest.mark.usefixtures("data_set")
-def test_ctrl_c_on_news20():
-    seed = time.time_ns()
-    print(f"seed {seed}")
-    found = soak_faults.interrupted(random.Random(seed), 3, within=3.0)
-    assert found["times"] + found["ended before"] == 3

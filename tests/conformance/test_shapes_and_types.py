@@ -268,7 +268,7 @@ def at(place, value):
     return lambda values: np.where(np.arange(len(values)) == place % len(values), value, values)
 
 if sys.argv[1] == "indptr":
-    changes = [at(1, 10**6), at(1, 2**31 - 1), at(1, -5), at(0, 1), at(-1, 10**6), at(-1, 5)]
+    changes = [at(1, 10**6), at(1, 2**31 - 1), at(1, -5), at(0, 1), at(-1, 10**6), at(-1, 5), at(-1, 0)]
     changes += [lambda values: values[:-1], lambda values: np.append(values, values[-1])]
     makes = (sp.csr_array, sp.csr_matrix, sp.csc_array)
     cases = [broken(make, "indptr", change) for make in makes for change in changes]

@@ -18,6 +18,7 @@ from zipfile import BadZipFile
 import numpy as np
 import scipy.sparse as sp
 
+from sparsebayes._checks import check_compressed
 from sparsebayes._typing import AnyArray, Vector
 from sparsebayes.io.store import BlockStore
 from sparsebayes.io.svmlight import Progress, read_svmlight
@@ -421,7 +422,7 @@ def _sparse(found: dict[str, AnyArray], name: str) -> Any:
     arrays = (found["data"], found["indices"], found["indptr"])
     try:
         matrix = sp.csr_matrix(arrays, shape=shape) if kind == "csr" else sp.csc_matrix(arrays, shape=shape)
-        matrix.check_format(full_check=True)
+        check_compressed(matrix)
     except (ValueError, TypeError) as error:
         raise TableError(f"{name}: its arrays are no {kind.upper()} matrix: {error}.") from None
     return matrix.tocsr()
