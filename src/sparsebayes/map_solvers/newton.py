@@ -32,7 +32,14 @@ class NewtonSolver:
 
     def solve(self, objective: Objective, w0: Vector) -> MapResult:
         point, gradient, target = start(objective, w0, self.tol)
-        upper = cholesky(objective.hess(point.margins))
+        try:
+            upper = cholesky(objective.hess(point.margins))
+        except ValueError:
+            if not point.w.any():
+                raise
+            # Better than nothing, but so far out that every sample is saturated: begin with nothing.
+            point, gradient, target = start(objective, np.zeros_like(w0), self.tol)
+            upper = cholesky(objective.hess(point.margins))
         status = MapStatus.MAX_ITER
         m = 0
         while norm(gradient) > target and m < self.max_iter:
