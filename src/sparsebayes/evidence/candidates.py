@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from sparsebayes._typing import IntVector, Mask, Vector
+from sparsebayes._typing import IntVector, Mask, RowValues, Vector
 from sparsebayes.design import Design, Meter, row_shares
 from sparsebayes.map_solvers import MapResult, MapSolver
 from sparsebayes.objective import Objective
@@ -94,8 +94,8 @@ class Solved:
 class Data:
     """What all points of a path have in common."""
 
-    labels: Vector
-    weight: Vector | None
+    labels: RowValues
+    weight: RowValues | None
     map_solver: Callable[[int, Stage], MapSolver]
     meter: Meter = field(default_factory=Meter)
 
@@ -111,7 +111,7 @@ class Data:
         return Solved(replace(candidates, w=mode.w), objective, solver, mode)
 
 
-def centred_energy(design: Design, weight: Vector | None, flat_intercept: bool) -> tuple[Vector, Mask]:
+def centred_energy(design: Design, weight: RowValues | None, flat_intercept: bool) -> tuple[Vector, Mask]:
     """Mean squares of the columns about their means, and which columns are worth a weight.
 
     With a flat intercept (the last column) a constant column has nothing to add; without one,

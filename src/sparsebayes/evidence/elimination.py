@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sparsebayes import ard
-from sparsebayes._typing import Mask, Vector
+from sparsebayes._typing import Mask, RowValues, Vector
 from sparsebayes.checkpoint import NO_KEEPER, Keeper
 from sparsebayes.design import Design, Meter, Metered
 from sparsebayes.evidence.candidates import Candidates, Data, Scale, Solved, Stage, centred_energy
@@ -67,10 +67,10 @@ class EliminationLoop:
     def run(
         self,
         design: Design,
-        labels: Vector,
+        labels: RowValues,
         alpha: Vector,
         w: Vector,
-        weight: Vector | None = None,
+        weight: RowValues | None = None,
         callback: Callable[[State], bool] = lambda state: False,
         keeper: Keeper = NO_KEEPER,
     ) -> Fit:
@@ -163,7 +163,7 @@ class EliminationLoop:
             return scale_by_evidence(data, everything, self.tol, keeper)
         return scale_by_leave_one_out(data, everything, keeper)
 
-    def _selection(self, exact: bool, weight: Vector | None) -> Selection:
+    def _selection(self, exact: bool, weight: RowValues | None) -> Selection:
         if self.take_last:
             return LastOfAtLeast(0)
         if self.size is not None:
