@@ -46,6 +46,7 @@ N_HELD_OUT = 50_000
 N_TRUE = 300
 ROWS_AT_ONCE = 20_000
 REPEATS = 3
+LARGEST_SHOWN = 200_000  # features of the path's points that are reported one by one
 
 
 class Generator:
@@ -179,6 +180,8 @@ def fit(folder: str) -> dict[str, Any]:
     true = np.load(Path(folder) / "true.npy")
     kept = clf.sparse_coef_.indices
     y = test.y
+    sizes = [int(size) for size in clf.path_["n_relevant"] if 0 < size <= LARGEST_SHOWN]
+    path = [_described(clf.at(n_features=size), true, test, y) for size in sizes]
     return {
         "seconds": seconds,
         "peak_bytes": peak,
@@ -186,12 +189,23 @@ def fit(folder: str) -> dict[str, Any]:
         "kept": len(kept),
         "true_found": len(np.intersect1d(kept, true)),
         "true": len(true),
+        "path": path,
         "accuracy": float(np.mean(clf.predict(test) == y)),
         "majority": float(max(np.mean(y == label) for label in clf.classes_)),
         "passes": {
             verb: sum(record["passes"].get(verb, 0) for record in clf.history_[0])
             for verb in ("matvec", "rmatvec", "sq_rmatvec")
         },
+    }
+
+
+def _described(model: Any, true: Any, test: BlockStore, y: Any) -> dict[str, float]:
+    """A point of the path."""
+    kept = model.sparse_coef_.indices
+    return {
+        "kept": len(kept),
+        "true_found": len(np.intersect1d(kept, true)),
+        "accuracy": float(np.mean(model.predict(test) == y)),
     }
 
 
@@ -242,6 +256,11 @@ def measure(folder: str, n_rows: int) -> int:
         Figure("the larger class's share", fitted["majority"]),
         Figure("true features found, share", fitted["true_found"] / fitted["true"]),
         Figure("features kept", fitted["kept"]),
+        Figure(
+            "true features found by the path's point of about as many, share",
+            min(fitted["path"], key=lambda point: abs(point["kept"] - fitted["true"]))["true_found"]
+            / fitted["true"],
+        ),
     ]
     if n_rows == N_ROWS:
         say(f"written: {save('out_of_core', figures, details).name}")

@@ -96,7 +96,7 @@ def main() -> int:
             "seconds": seconds,
             "processor_seconds": processor,
             "peak_bytes": memory,
-            "peak_bytes_are": f"at {TIMES} times the text: of the process above its start, of its workers in all",
+            "peak_bytes_are": f"at {TIMES} times the text: of the process above its start, of its workers",
         }
         say(f"written: {save('reading', figures, details).name}")
     return judge(figures)

@@ -7,6 +7,7 @@ again; the model is compared, bit for bit, with the one from the same store with
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import random
 import signal
@@ -27,10 +28,10 @@ from sparsebayes.io import BlockStore
 
 N_WORKERS = 3
 FITS: dict[str, Any] = {
-    "dqn": SBLClassifier("dqn", max_iter=3, map_max_iter=20),
-    "path": SBLClassifier(),
-    "kernels": RVMClassifier(gamma="median", random_state=0),
-    "hidden nodes": SBELMClassifier(100, random_state=0),
+    "dqn": SBLClassifier("dqn", max_iter=2, map_max_iter=10),
+    "path": SBLClassifier(max_iter=4),
+    "kernels": RVMClassifier(gamma="median", max_iter=4, random_state=0),
+    "hidden nodes": SBELMClassifier(50, max_iter=4, random_state=0),
 }
 
 
@@ -42,11 +43,14 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0, help="of the moments")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # it tells of every worker that dies
     rng = random.Random(arguments.seed)
     details = {}
     with (
         tempfile.TemporaryDirectory() as place,
-        LocalCluster(n_workers=N_WORKERS, threads_per_worker=1, dashboard_address=None) as cluster,
+        LocalCluster(
+            n_workers=N_WORKERS, threads_per_worker=1, dashboard_address=None, silence_logs=50
+        ) as cluster,
         Client(cluster) as client,
     ):
         stores = _stores(Path(place))
@@ -71,11 +75,11 @@ def main() -> int:
 def _stores(folder: Path) -> list[BlockStore]:
     """Of two and of three classes, the latter with weights."""
     rng = np.random.default_rng(0)
-    X = sp.random(6000, 400, 0.05, "csr", random_state=0)
-    scores = X @ rng.normal(size=(400, 3)) + rng.normal(scale=0.1, size=(6000, 3))
+    X = sp.random(4000, 300, 0.05, "csr", random_state=0)
+    scores = X @ rng.normal(size=(300, 3)) + rng.normal(scale=0.1, size=(4000, 3))
     return [
         BlockStore.write(folder / "two", X, scores[:, 0] > 0.0, block_rows=800),
-        BlockStore.write(folder / "three", X, scores.argmax(axis=1), rng.integers(1, 4, 6000), 800),
+        BlockStore.write(folder / "three", X, scores.argmax(axis=1), rng.integers(1, 4, 4000), 800),
     ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
 
@@ -52,12 +53,27 @@ class RowVector(NDArrayOperatorsMixin):
             return NotImplemented
         if ufunc is np.matmul:
             return tree_sum(self.crew.each(ufunc, *_shares(self, inputs)))
+        if all(value is self or np.ndim(value) == 0 for value in inputs):
+            # No task of its own: whoever uses the parts does it on the way.
+            step = WithNumbers(ufunc, tuple(None if value is self else value for value in inputs))
+            return RowVector([part.then(step) for part in self.parts], self.heights, self.crew)
         return rowwise(ufunc, *inputs)
 
     def sum(self) -> float:
         if self.known_sum is None:
             self.known_sum = float(tree_sum(self.crew.each(np.sum, self.parts)))
         return self.known_sum
+
+
+@dataclass(frozen=True, slots=True)
+class WithNumbers:
+    """A function of a vector, which is None among its arguments, and of numbers."""
+
+    ufunc: Any
+    arguments: tuple[Any, ...]
+
+    def __call__(self, values: Vector) -> Vector:
+        return np.asarray(self.ufunc(*(values if each is None else each for each in self.arguments)))
 
 
 def rowwise(function: Callable[..., Any], *values: RowValues) -> RowValues:
