@@ -12,7 +12,8 @@ With E entries, M weights, B blocks and W workers of one thread, a step takes ab
   X^T r go the opposite way.
 
 The constants are measured one by one, then steps on 1 to 4 workers, which share this machine's cores.
-Run ``python -m benchmarks.cluster [--quick]``. Workers are processes on this machine, so that b is memory.
+Run ``python -m benchmarks.cluster [--quick]``; it also writes its tables into docs/scaling.md. Workers are
+processes on this machine, so that b is memory.
 """
 
 from __future__ import annotations
@@ -46,6 +47,8 @@ LARGE_WORKERS = (100, 300, 1000)
 # Blocks as they are by default, and as many as a large cluster can keep its workers busy with.
 ENTRIES_OF_A_BLOCK = 1 << 23
 BLOCKS_OF_A_WORKER = 2
+PAGE = Path(__file__).parents[1] / "docs" / "scaling.md"
+MARKS = ("<!-- tables of benchmarks.cluster -->", "<!-- end of tables -->")
 # Bytes a second of a network that a cluster may have, 10 Gbit/s.
 NETWORK = 1.25e9
 
@@ -108,12 +111,13 @@ def main() -> int:
         "blocks": N_BLOCKS,
         "cores": cores,
         "costs": asdict(costs),
-        "seconds": seconds,
-        "predicted": predicted,
+        "seconds": {str(n): value for n, value in seconds.items()},
+        "predicted": {str(n): value for n, value in predicted.items()},
         "large": large,
     }
     if not quick:
         say(f"written: {save('cluster', figures, details).name}")
+        PAGE.write_text(with_tables(PAGE.read_text(), details))
     return judge(figures)
 
 
@@ -191,6 +195,54 @@ def predictions(costs: Costs) -> list[dict[str, float]]:
         for workers in LARGE_WORKERS
         for blocks in (np.ceil(entries / ENTRIES_OF_A_BLOCK), BLOCKS_OF_A_WORKER * workers)
     ]
+
+
+def with_tables(page: str, details: dict[str, Any]) -> str:
+    """The page with the tables of a result between its marks."""
+    before, _, after = page.partition(MARKS[0])
+    _, _, after = after.partition(MARKS[1])
+    return f"{before}{MARKS[0]}\n\n{tables(details)}\n{MARKS[1]}{after}"
+
+
+def tables(details: dict[str, Any]) -> str:
+    costs = details["costs"]
+    lines = [
+        "| constant | measured |",
+        "|---|---:|",
+        f"| x, an entry in a product | {1e9 * costs['entry']:.1f} ns |",
+        f"| t, a task | {1e3 * costs['task']:.2f} ms |",
+        f"| r, a round without work | {1e3 * costs['round']:.1f} ms |",
+        f"| b, to a worker and back, on one machine | {costs['bandwidth'] / 1e6:.0f} MB/s |",
+        "",
+        f"Steps on {details['rows']:,} rows with {details['entries']:,} entries in {details['blocks']} blocks "
+        f"and {details['weights']:,} weights, by workers that share {details['cores']} cores:",
+        "",
+        "| workers | seconds a step | by the model |",
+        "|---:|---:|---:|",
+        *(
+            f"| {workers} | {seconds:.2f} | {details['predicted'][workers]:.2f} |"
+            for workers, seconds in details["seconds"].items()
+        ),
+        "",
+        f"**A prediction, not a measurement**, for {LARGE['rows']:.0e} rows of {LARGE['per_row']} entries, "
+        f"{LARGE['weights']:.0e} weights and a network of 10 Gbit/s, a core a worker:",
+        "",
+        "| workers | blocks | products | tasks | rounds | moving | seconds a step |",
+        "|---:|---:|---:|---:|---:|---:|---:|",
+        *(_large_row(row) for row in details["large"]),
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _large_row(row: dict[str, float]) -> str:
+    parts = [row[name] for name in ("products", "tasks", "rounds", "moving")]
+    cells = [
+        f"{row['workers']:.0f}",
+        f"{row['blocks']:.0f}",
+        *(f"{part:.2f}" for part in [*parts, sum(parts)]),
+    ]
+    return f"| {' | '.join(cells)} |"
 
 
 if __name__ == "__main__":
