@@ -251,6 +251,18 @@ def test_convert_then_train(folder, run, tmp_path):
     assert json.loads(run("evaluate", folder / "cancer.sbm", tmp_path / "cancer", "--json"))["rows"] == 569
 
 
+def test_a_store_in_every_command_that_reads_rows(folder, run, tmp_path):
+    rows, model, store = folder / "cancer.csv", folder / "cancer.sbm", tmp_path / "store"
+    run("convert", rows, store, "--block-rows", 200)
+    assert run("predict", model, store) == run("predict", model, rows)
+    found = json.loads(run("train", store, "-m", tmp_path / "m.sbm", "--cv", 2, "--json"))
+    assert found["cross_validation"]["accuracy"] > 0.9
+    for test in ([], ["--test", store]):
+        assert json.loads(run("path", store, *test, "--max-iter", 3, "--json"))["candidates"] == 30
+    output = run("export", model, "--to", "c", "-o", tmp_path / "m.c", "--quantise", "int16", "--rows", store)
+    assert "same labels" in output
+
+
 def test_report(folder, run, tmp_path):
     pytest.importorskip("matplotlib")
     data = ["--data", folder / "cancer.csv", "--label", "label"]

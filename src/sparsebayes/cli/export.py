@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from sparsebayes import FrozenModel, export_c, export_onnx
-from sparsebayes.cli.data import Source, json_option, model_argument, model_of, reading_options
+from sparsebayes.cli.data import Source, in_memory, json_option, model_argument, model_of, reading_options
 from sparsebayes.cli.screen import say, say_json, size_of, warnings_as_lines
 
 EXAMPLES = """\b
@@ -60,8 +60,7 @@ def _as_c(model: FrozenModel, output: str, source: Source | None, given: dict[st
     quantise = given["quantise"]
     if (quantise is None) != (source is None):
         raise click.UsageError("--quantise and --rows go together: what rounding costs is seen on rows")
-    X: Any = None if source is None else source.read(labelled=False, model=model).X
-    X = X.to_csr() if hasattr(X, "to_csr") else X  # of a store
+    X: Any = None if source is None else in_memory(source.read(labelled=False, model=model).X)
     export = export_c(
         model,
         output,
