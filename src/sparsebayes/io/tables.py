@@ -82,7 +82,9 @@ def read_table(
     if taken == "csv":
         return read_csv(source, columns, labelled, text_labels, progress)
     if taken == "parquet":
-        return _read_parquet(source, columns, labelled)
+        from sparsebayes.io.arrow import read_parquet  # pyarrow is loaded when it is used
+
+        return read_parquet(source, columns, labelled)
     if taken == "npz":
         return _read_npz(source, columns, labelled)
     return _read_store(source, labelled)
@@ -96,45 +98,6 @@ def format_of(source: Any) -> FormatName:
     if path.suffix.lower() in SUFFIXES:
         path = path.with_suffix("")
     return ENDINGS.get(path.suffix.lower(), "svmlight")
-
-
-def _read_parquet(source: Any, columns: Columns, labelled: bool) -> Table:
-    try:
-        from pyarrow import ArrowException, parquet, types
-    except ImportError:
-        raise ImportError("Parquet files need pyarrow: pip install 'sparsebayes[parquet]'.") from None
-    name = name_of(source)
-    try:
-        table = parquet.read_table(io.BytesIO(source.read()) if hasattr(source, "read") else source)
-    except (ArrowException, OSError) as error:
-        if isinstance(error, OSError) and error.errno is not None:
-            raise  # the disk's error, not the data's
-        raise TableError(f"{name}: it cannot be read as Parquet: {error}") from None
-    header = list(table.column_names)
-    places = columns.places(header, name, labelled)
-
-    def numbers(place: int) -> AnyArray:
-        column = table.column(place)
-        kind = column.type
-        if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
-            raise TableError(f"{name}: column {header[place]!r} holds {kind}, not numbers.")
-        values = np.asarray(column.to_numpy(), dtype=np.float64)
-        wrong = np.flatnonzero(~np.isfinite(values))
-        if len(wrong):
-            raise TableError(f"{name}: row {wrong[0]}, column {header[place]!r}: no finite number.")
-        return values
-
-    X = np.empty((table.num_rows, len(places.features)))
-    for j, place in enumerate(places.features):
-        X[:, j] = numbers(place)
-    y = None
-    if places.label is not None:
-        column = table.column(places.label)
-        if column.null_count:
-            raise TableError(f"{name}: column {header[places.label]!r}: a label is missing.")
-        y = np.array(column.to_pylist())
-    weight = None if places.weight is None else numbers(places.weight)
-    return Table(X, y, weight, [header[place] for place in places.features])
 
 
 def _read_npz(source: Any, columns: Columns, labelled: bool) -> Table:
