@@ -377,6 +377,27 @@ def test_wrong_use_ends_with_2(complaint, arguments, hint):
     assert "--help)" in line
 
 
+def test_an_unknown_data_set_ends_with_2(complaint):
+    line = complaint(2, "datasets", "fetch", "irs")
+    assert "no data set 'irs'. Did you mean 'iris'" in line
+    assert "a1a, a2a" in line
+
+
+@pytest.mark.parametrize(
+    ("output", "options", "hint"),
+    [
+        ("m.txt", [], "a plain file name with .c or .h. Got 'm.txt'"),
+        ("m", [], "Got 'm'"),
+        ("9.c", [], "Got '9': set name"),
+        ("m.c", ["--name", "a-b"], "Got 'a-b': set name"),
+    ],
+)
+def test_a_file_that_c_cannot_have_ends_with_2(folder, complaint, tmp_path, output, options, hint):
+    arguments = ["export", folder / "cancer.sbm", "--to", "c", "-o", tmp_path / output, *options]
+    assert hint in complaint(2, *arguments)
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_wrong_parameter_ends_with_2(folder, complaint, tmp_path):
     line = complaint(
         2, "train", folder / "cancer.csv", "-m", tmp_path / "m.sbm", "--estimator", "rvm", "--gamma", "wide"
