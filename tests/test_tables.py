@@ -187,6 +187,15 @@ def test_bad_files_of_other_formats(tmp_path):
     assert read_table(tmp_path / "unlabelled.npz", labelled=False).y is None
 
 
+@pytest.mark.parametrize("name", ["rows.npz.gz", "rows.parquet.xz"])
+def test_only_text_may_be_compressed(tmp_path, name):
+    (tmp_path / name).write_bytes(gzip.compress(as_npz(tmp_path).read_bytes()))
+    with pytest.raises(
+        TableError, match=rf"{name}: (npz|parquet) is not read compressed .*: expand it first"
+    ):
+        read_table(tmp_path / name)
+
+
 def test_bad_parquet(tmp_path):
     pytest.importorskip("pyarrow")
     (tmp_path / "not.parquet").write_bytes(b"PAR1 no")

@@ -81,13 +81,23 @@ def read_table(
         return Table(X, whole(y) if labelled else None)
     if taken == "csv":
         return read_csv(source, columns, labelled, text_labels, progress)
+    if taken == "store":
+        return _read_store(source, labelled)
+    _refuse_compressed(name_of(source), taken)
     if taken == "parquet":
         from sparsebayes.io.arrow import read_parquet  # pyarrow is loaded when it is used
 
         return read_parquet(source, columns, labelled)
-    if taken == "npz":
-        return _read_npz(source, columns, labelled)
-    return _read_store(source, labelled)
+    return _read_npz(source, columns, labelled)
+
+
+def _refuse_compressed(name: str, format: FormatName) -> None:
+    suffix = Path(name).suffix.lower()
+    if suffix in SUFFIXES:
+        method = SUFFIXES[suffix][0]
+        raise TableError(
+            f"{name}: {format} is not read compressed by {method}, only text is: expand it first."
+        )
 
 
 def format_of(source: Any) -> FormatName:
