@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import column_or_1d
+from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
@@ -179,6 +179,7 @@ class SparseBayesClassifier(PredictingClassifier):
             ensure_all_finite=False,
         )
         _checks.check_finite(X, name)
+        _checks.check_labels(y, name)
         return X, y
 
     def _in_blocks(self, X, y, sample_weight, client):
@@ -191,7 +192,10 @@ class SparseBayesClassifier(PredictingClassifier):
         self.n_features_in_ = rows.shape[1]
         if rows.feature_names is not None:
             self.feature_names_in_ = np.asarray(rows.feature_names, dtype=object)
+        name = type(self).__name__
         y = column_or_1d(y.compute() if hasattr(y, "compute") else y)
+        assert_all_finite(y, input_name="y", estimator_name=name)
+        _checks.check_labels(y, name)
         if len(y) != rows.shape[0]:
             raise ValueError(f"There are {rows.shape[0]} rows, but {len(y)} labels.")
         return rows, y, sample_weight
