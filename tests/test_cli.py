@@ -437,6 +437,37 @@ def test_a_reader_that_has_seen_enough(folder):
     assert subprocess.run(["bash", "-c", codes], capture_output=True, check=True).stdout in (b"141\n", b"0\n")
 
 
+def _speaking(folder):
+    """A call of every command that prints something; most of it by other means than its neighbour."""
+    rows, model, out = folder / "cancer.csv", folder / "cancer.sbm", folder / "closed"
+    return {
+        "train": [rows, "-m", f"{out}.sbm"],
+        "predict": [model, rows],
+        "evaluate": [model, rows],
+        "inspect": [model, "--json"],
+        "path": [rows],
+        "export": [model, "--to", "c", "-o", f"{out}.c"],
+        "report": [model, "-o", f"{out}.html"],
+        "convert": [rows, f"{out}.store"],
+        "datasets": [],
+        "completion": ["bash"],
+        "--help": [],
+        "--version": [],
+    }
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, "--help", "--version"])
+def test_a_closed_pipe_ends_every_command_with_141_and_no_word(folder, capsys, monkeypatch, command):
+    if command == "report":
+        pytest.importorskip("matplotlib")
+    read, write = os.pipe()
+    os.close(read)
+    with open(write, "w") as closed:
+        monkeypatch.setattr(sys, "stdout", closed)
+        ends(141, command, *_speaking(folder)[command])
+    assert capsys.readouterr().err == ""
+
+
 @pytest.mark.parametrize("checkpoint", [False, True])
 def test_ctrl_c(tmp_path, checkpoint):
     rng = np.random.default_rng(0)
