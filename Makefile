@@ -45,6 +45,7 @@ bench-full: $(VENV)/.dev  ## the benchmarks at full size, with the rivals; write
 	$(BIN)/python -m benchmarks.kernels
 	$(BIN)/python -m benchmarks.checkpoints
 	$(BIN)/python -m benchmarks.out_of_core
+	$(BIN)/python -m benchmarks.cluster
 	$(MAKE) bench-rivals
 	$(MAKE) bench-paper
 
@@ -61,8 +62,9 @@ bench-paper: $(VENV)/.dev  ## the paper's tables and figures, and docs/reproduct
 	$(BIN)/python -m benchmarks tables
 	$(BIN)/python -m benchmarks page
 
-soak: $(VENV)/.dev  ## faults in numbers: 50 fits killed at random moments; writes benchmarks/results
+soak: $(VENV)/.dev  ## faults in numbers: 50 fits and 20 workers killed at random moments; writes benchmarks/results
 	$(BIN)/python -m benchmarks.soak_checkpoints
+	$(BIN)/python -m benchmarks.soak_workers
 
 clean:  ## remove what the other targets made
 	rm -rf $(VENV) docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis
