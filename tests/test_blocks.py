@@ -102,6 +102,24 @@ def test_predictions_for_a_store(tmp_path, storage):
         clf.predict(BlockStore.write(tmp_path / "narrow", X[:, :7], y))
 
 
+@pytest.mark.parametrize(
+    ("labels", "error", "complaint"),
+    [
+        (["a", 1], TypeError, r"SBLClassifier got a y of mixed label types \(int, str\)"),
+        ([1, "a"], TypeError, r"SBLClassifier got a y of mixed label types \(int, str\)"),
+        (["a", 0.5], TypeError, r"mixed label types \(float, str\)"),
+        (["a", np.nan], ValueError, "Input contains NaN"),
+    ],
+)
+def test_bad_labels_beside_a_store_are_told_as_beside_an_array(tmp_path, labels, error, complaint):
+    X, y, _ = data(2, "dense", False)
+    store = BlockStore.write(tmp_path / "store", X, y)
+    mixed = np.array(labels, dtype=object)[np.arange(len(y)) % 2]
+    for given in (X, store):
+        with pytest.raises(error, match=complaint):
+            SBLClassifier().fit(given, mixed)
+
+
 def test_names_and_labels_come_from_the_store(tmp_path):
     X, y, _ = data(2, "dense", False)
     names = [f"f{k}" for k in range(X.shape[1])]

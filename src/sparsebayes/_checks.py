@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -57,6 +58,16 @@ def check_finite(X: Any, estimator: str, first_row: int = 0) -> None:
         f"Input X contains {name}: {estimator} does not accept missing or infinite values, and row "
         f"{first_row + row}, column {column} holds {value}. Impute or drop such entries first."
     )
+
+
+def check_labels(y: AnyArray, estimator: str) -> None:
+    """Refuse strings beside numbers, which have no order."""
+    kinds = set(map(type, y.tolist())) if y.dtype == object else set()
+    if all(any(issubclass(kind, wanted) for kind in kinds) for wanted in (str, Number)):
+        found = ", ".join(sorted(kind.__name__ for kind in kinds))
+        raise TypeError(
+            f"{estimator} got a y of mixed label types ({found}): make them all strings or all numbers."
+        )
 
 
 def check_rows(X: Any, estimator: str) -> Any:
