@@ -158,9 +158,12 @@ def _double(A: Any) -> Any:
 
 def decay(exponents: AnyArray) -> AnyArray:
     """exp(exponents), in their place; exactly 0 where the square of that is no normal number."""
-    if exponents.min(initial=0.0) < LEAST_EXPONENT:
-        exponents[exponents < LEAST_EXPONENT] = -np.inf
-    return np.exp(exponents, out=exponents)
+    if exponents.min(initial=0.0) >= LEAST_EXPONENT:
+        return np.exp(exponents, out=exponents)
+    # The exponential is slow where it underflows: it is never asked to.
+    enough = exponents >= LEAST_EXPONENT
+    np.exp(np.maximum(exponents, LEAST_EXPONENT, out=exponents), out=exponents)
+    return np.multiply(exponents, enough, out=exponents)
 
 
 DISTANCES: dict[str, Callable[[Any, Any], Matrix]] = {
