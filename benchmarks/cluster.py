@@ -214,7 +214,7 @@ def tables(details: dict[str, Any]) -> str:
         f"| r, a round without work | {1e3 * costs['round']:.1f} ms |",
         f"| b, to a worker and back, on one machine | {costs['bandwidth'] / 1e6:.0f} MB/s |",
         "",
-        f"Steps on {details['rows']:,} rows with {details['entries']:,} entries in {details['blocks']} blocks "
+        f"Steps on {details['rows']:,} rows of {details['entries']:,} entries, {details['blocks']} blocks "
         f"and {details['weights']:,} weights, by workers that share {details['cores']} cores:",
         "",
         "| workers | seconds a step | by the model |",

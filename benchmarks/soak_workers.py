@@ -114,7 +114,7 @@ def soak(
         found["kills"] += len(killed)
         found["fits"] += 1
         found["different"] += bits != expected[which]
-        client.wait_for_workers(N_WORKERS)
+        client.wait_for_workers(N_WORKERS, timeout=120)
     return found
 
 
