@@ -55,6 +55,13 @@ def test_sums_are_added_up_in_a_tree_of_the_parts(blocks, pair):
     assert A.sum() == by_hand([a[part].sum() for part in parts])
 
 
+def test_arithmetic_fetches_nothing(blocks, pair, monkeypatch):
+    A, B = (RowVector.of(blocks, values) for values in pair)
+    monkeypatch.setattr(RowVector, "__array__", None)
+    assert isinstance(np.exp(A * B - 2.0) / A, RowVector)
+    assert isinstance(A @ B, float)
+
+
 def test_functions_of_rows(blocks, pair):
     a, b = pair
     A, B = (RowVector.of(blocks, values) for values in pair)

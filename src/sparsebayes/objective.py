@@ -159,7 +159,7 @@ class Objective:
         return self.design.sq_rmatvec(self.beta(margins)) + self.alpha
 
     def hess_vec(self, margins: RowValues, v: Vector) -> Vector:
-        product = self.beta(margins) * self.design.matvec(v)
+        product = rowwise(_curved, margins, self.weight, self.design.matvec(v))
         return self.design.rmatvec(product) + self.alpha * v
 
     def hess(self, margins: RowValues) -> Matrix:
@@ -195,6 +195,10 @@ def _moved(
 def _beta(margins: Vector, weight: Vector | None) -> Vector:
     beta = link.curvature(margins)
     return beta if weight is None else beta * weight
+
+
+def _curved(margins: Vector, weight: Vector | None, product: Vector) -> Vector:
+    return _beta(margins, weight) * product
 
 
 def weighted_square(alpha: Vector, w: Vector) -> float:

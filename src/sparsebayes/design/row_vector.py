@@ -21,6 +21,8 @@ class RowVector(NDArrayOperatorsMixin):
     up as :func:`tree_sum` does. ``numpy.asarray`` fetches all parts.
     """
 
+    ndim = 1
+
     def __init__(
         self, parts: Sequence[Block], heights: Sequence[int], crew: Crew, known: Vector | None = None
     ) -> None:
@@ -56,7 +58,8 @@ class RowVector(NDArrayOperatorsMixin):
         if all(value is self or np.ndim(value) == 0 for value in inputs):
             # No task of its own: whoever uses the parts does it on the way.
             step = WithNumbers(ufunc, tuple(None if value is self else value for value in inputs))
-            return RowVector([part.then(step) for part in self.parts], self.heights, self.crew)
+            known = None if self._known is None else step(self._known)
+            return RowVector([part.then(step) for part in self.parts], self.heights, self.crew, known)
         return rowwise(ufunc, *inputs)
 
     def sum(self) -> float:
