@@ -45,6 +45,7 @@ bench-full: $(VENV)/.dev  ## the benchmarks at full size, with the rivals; write
 	$(BIN)/python -m benchmarks.kernels
 	$(BIN)/python -m benchmarks.checkpoints
 	$(BIN)/python -m benchmarks.out_of_core
+	$(BIN)/python -m benchmarks.cluster
 	$(MAKE) bench-rivals
 	$(MAKE) bench-paper
 
@@ -62,8 +63,8 @@ bench-paper: $(VENV)/.dev  ## the paper's tables and figures, and docs/reproduct
 	$(BIN)/python -m benchmarks page
 
 # A part that misses a limit does not keep the others from running.
-soak: $(VENV)/.dev  ## faults in numbers, 50 of each at random moments, and 2000 fits in one process; writes benchmarks/results
-	@status=0; for part in checkpoints faults process; do \
+soak: $(VENV)/.dev  ## faults in numbers, 50 of each and 20 workers killed at random moments, and 2000 fits in one process; writes benchmarks/results
+	@status=0; for part in checkpoints workers faults process; do \
 	  $(BIN)/python -m benchmarks.soak_$$part || status=1; \
 	done; exit $$status
 

@@ -9,7 +9,7 @@ import pytest
 
 missing = [name for name in ("onnx", "onnxruntime", "skl2onnx", "pyarrow") if find_spec(name) is None]
 words = {"pyarrow" if name == "pyarrow" else "onnx" for name in missing}
-modules = {"onnx": "src/sparsebayes/export/onnx_graph.py", "pyarrow": "src/sparsebayes/io/tables.py"}
+modules = {"onnx": "src/sparsebayes/export/onnx_graph.py", "pyarrow": "src/sparsebayes/io/arrow.py"}
 collect_ignore = [path for name, path in modules.items() if name in missing]
 
 

@@ -101,6 +101,12 @@ def peak_bytes(process: int | str = "self") -> int:
     return _status_bytes("VmHWM", process)
 
 
+def children_peak_bytes() -> int:
+    """The sum of the most that each child of this process had in memory so far."""
+    lists = [task.read_text().split() for task in Path("/proc/self/task").glob("*/children")]
+    return sum(peak_bytes(int(number)) for numbers in lists for number in numbers)
+
+
 def _status_bytes(field: str, process: int | str = "self") -> int:
     for line in Path(f"/proc/{process}/status").read_text().splitlines():
         if line.startswith(f"{field}:"):

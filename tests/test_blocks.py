@@ -13,9 +13,10 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from sparsebayes import RVMClassifier, SBELMClassifier, SBLClassifier, SBLClassifierCV, sbl_path
-from sparsebayes.design import RowBlocks, Workers, WorkersLostError
+from sparsebayes.design import RowBlocks, RowVector, Workers, WorkersLostError
 from sparsebayes.design import blocks as blocks_module
 from sparsebayes.io import BlockStore
+from sparsebayes.objective import Ray
 from tests.models import rows, stored
 
 CASES = [
@@ -99,6 +100,24 @@ def test_predictions_for_a_store(tmp_path, storage):
     assert clf.predict(store).tolist() == clf.predict(X).tolist()
     with pytest.raises(ValueError, match="7 features, but this model expects 8"):
         clf.predict(BlockStore.write(tmp_path / "narrow", X[:, :7], y))
+
+
+@pytest.mark.parametrize(
+    ("labels", "error", "complaint"),
+    [
+        (["a", 1], TypeError, r"SBLClassifier got a y of mixed label types \(int, str\)"),
+        ([1, "a"], TypeError, r"SBLClassifier got a y of mixed label types \(int, str\)"),
+        (["a", 0.5], TypeError, r"mixed label types \(float, str\)"),
+        (["a", np.nan], ValueError, "Input y contains NaN"),
+    ],
+)
+def test_bad_labels_beside_a_store_are_told_as_beside_an_array(tmp_path, labels, error, complaint):
+    X, y, _ = data(2, "dense", False)
+    store = BlockStore.write(tmp_path / "store", X, y)
+    mixed = np.array(labels, dtype=object)[np.arange(len(y)) % 2]
+    for given in (X, store):
+        with pytest.raises(error, match=complaint):
+            SBLClassifier().fit(given, mixed)
 
 
 def test_names_and_labels_come_from_the_store(tmp_path):
@@ -219,15 +238,20 @@ def test_blocks_of_the_user_in_any_format(client):
         clf.fit(X, y, client=client)
 
 
-def test_a_step_takes_two_rounds_of_tasks(client):
+def test_a_step_takes_two_rounds_of_tasks_and_margins_stay_with_the_workers(client, monkeypatch):
     X, y, _ = data(2, "sparse", False)
+    trials = []
+    at = Ray.at
+    monkeypatch.setattr(Ray, "at", lambda ray, eta: trials.append(eta) or at(ray, eta))
+    monkeypatch.setattr(RowVector, "__array__", None)
     workers = Workers(client)
     blocks = RowBlocks.of_matrix(X, 40, workers)
-    clf = SBLClassifier("dqn", max_iter=1, map_max_iter=8).fit(blocks, y)
+    clf = SBLClassifier("dqn", max_iter=1, map_max_iter=10).fit(blocks, y)
     n_steps = clf.history_[0][0]["map_steps"]
-    assert n_steps == 8
-    # Besides: settling the blocks, their columns, the gradient at the start, the posterior of the model.
-    assert workers.n_rounds <= 2 * n_steps + 8
+    assert n_steps == 10 <= len(trials)
+    # X p with the first trial, and X^T r. Every further trial brings three numbers of each block. Besides:
+    # the columns of the blocks, the start, the posterior of the model.
+    assert workers.n_rounds <= 2 * n_steps + (len(trials) - n_steps) + 7
 
 
 class Meanwhile:

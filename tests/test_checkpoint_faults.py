@@ -65,6 +65,14 @@ def test_stray_files_of_a_killed_writer_are_removed_unread(tmp_path):
     assert not stray.exists()
 
 
+@pytest.mark.parametrize("name", ["notes.step", "4.step", "00000٤.step"])
+def test_a_step_of_another_name_is_refused(tmp_path, name):
+    interrupted(tmp_path)
+    next(tmp_path.rglob("000004.step")).with_name(name).write_text("mine")
+    with pytest.raises(CheckpointError, match=rf"{name}: it is not a step of this checkpoint\. Remove it"):
+        resumed(tmp_path)
+
+
 class FullDisk:
     """In place of ``open``: all files that are written share so many bytes."""
 

@@ -243,6 +243,18 @@ def test_convert_then_train(folder, run, tmp_path):
     assert json.loads(run("evaluate", folder / "cancer.sbm", tmp_path / "cancer", "--json"))["rows"] == 569
 
 
+def test_a_store_in_every_command_that_reads_rows(folder, run, tmp_path):
+    rows, model, store = folder / "cancer.csv", folder / "cancer.sbm", tmp_path / "store"
+    run("convert", rows, store, "--block-rows", 200)
+    assert run("predict", model, store) == run("predict", model, rows)
+    found = json.loads(run("train", store, "-m", tmp_path / "m.sbm", "--cv", 2, "--json"))
+    assert found["cross_validation"]["accuracy"] > 0.9
+    for test in ([], ["--test", store]):
+        assert json.loads(run("path", store, *test, "--max-iter", 3, "--json"))["candidates"] == 30
+    output = run("export", model, "--to", "c", "-o", tmp_path / "m.c", "--quantise", "int16", "--rows", store)
+    assert "same labels" in output
+
+
 def test_report(folder, run, tmp_path):
     pytest.importorskip("matplotlib")
     data = ["--data", folder / "cancer.csv", "--label", "label"]
@@ -357,6 +369,27 @@ def test_wrong_use_ends_with_2(complaint, arguments, hint):
     assert "--help)" in line
 
 
+def test_an_unknown_data_set_ends_with_2(complaint):
+    line = complaint(2, "datasets", "fetch", "irs")
+    assert "no data set 'irs'. Did you mean 'iris'" in line
+    assert "a1a, a2a" in line
+
+
+@pytest.mark.parametrize(
+    ("output", "options", "hint"),
+    [
+        ("m.txt", [], "a plain file name with .c or .h. Got 'm.txt'"),
+        ("m", [], "Got 'm'"),
+        ("9.c", [], "Got '9': set name"),
+        ("m.c", ["--name", "a-b"], "Got 'a-b': set name"),
+    ],
+)
+def test_a_file_that_c_cannot_have_ends_with_2(folder, complaint, tmp_path, output, options, hint):
+    arguments = ["export", folder / "cancer.sbm", "--to", "c", "-o", tmp_path / output, *options]
+    assert hint in complaint(2, *arguments)
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_wrong_parameter_ends_with_2(folder, complaint, tmp_path):
     line = complaint(
         2, "train", folder / "cancer.csv", "-m", tmp_path / "m.sbm", "--estimator", "rvm", "--gamma", "wide"
@@ -394,6 +427,37 @@ def test_a_reader_that_has_seen_enough(folder):
     assert ended.stderr == b""
     codes = f"{sys.executable} -m sparsebayes inspect {folder / 'cancer.sbm'} | true; echo ${{PIPESTATUS[0]}}"
     assert subprocess.run(["bash", "-c", codes], capture_output=True, check=True).stdout in (b"141\n", b"0\n")
+
+
+def _speaking(folder):
+    """A call of every command that prints something; most of it by other means than its neighbour."""
+    rows, model, out = folder / "cancer.csv", folder / "cancer.sbm", folder / "closed"
+    return {
+        "train": [rows, "-m", f"{out}.sbm"],
+        "predict": [model, rows],
+        "evaluate": [model, rows],
+        "inspect": [model, "--json"],
+        "path": [rows],
+        "export": [model, "--to", "c", "-o", f"{out}.c"],
+        "report": [model, "-o", f"{out}.html"],
+        "convert": [rows, f"{out}.store"],
+        "datasets": [],
+        "completion": ["bash"],
+        "--help": [],
+        "--version": [],
+    }
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, "--help", "--version"])
+def test_a_closed_pipe_ends_every_command_with_141_and_no_word(folder, capsys, monkeypatch, command):
+    if command == "report":
+        pytest.importorskip("matplotlib")
+    read, write = os.pipe()
+    os.close(read)
+    with open(write, "w") as closed:
+        monkeypatch.setattr(sys, "stdout", closed)
+        ends(141, command, *_speaking(folder)[command])
+    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize("checkpoint", [False, True])

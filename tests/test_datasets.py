@@ -257,7 +257,7 @@ class TestDownload:
             (PACKED, bz2.compress(TEXT)[:-20], "ended before the end-of-stream"),
             (PACKED, TEXT, "Invalid data stream"),
             (PACKED, bz2.compress(b"1\n" * 10**6), "more than 200 rows"),
-            (NAME, b"<!DOCTYPE html><html><body>Moved</body></html>\n", "could not convert"),
+            (NAME, b"<!DOCTYPE html><html><body>Moved</body></html>\n", "tiny:1: the label is not a"),
             (NAME, b"", "it is not the data set"),
             (NAME, b"\n" * 1000, "it is not the data set"),
             (NAME, bytes(range(256)), "it is not the data set"),
@@ -265,9 +265,9 @@ class TestDownload:
             (NAME, TEXT + b"1 1:1\n", "more than 200 rows"),
             (NAME, svmlight(n_features=8), "8 features instead of 7"),
             (NAME, svmlight(n_classes=4), "200 rows of 4 classes"),
-            (NAME, TEXT.replace(b" 1:", b" 0:", 1), "Invalid index 0"),
+            (NAME, TEXT.replace(b" 1:", b" 0:", 1), "tiny:1: the index is below 1"),
             (NAME, TEXT.replace(b" 1:", b" 99999999999999999999:", 1), "it is not the data set"),
-            (NAME, TEXT.replace(b"7:", b"7:nan 8:", 1).replace(b" 8:", b" # "), "not finite"),
+            (NAME, TEXT.replace(b"7:", b"7:nan 8:", 1).replace(b" 8:", b" # "), "the value is not a decimal"),
         ],
     )
     def test_wrong_content(self, server, cache, name, body, match):
@@ -277,12 +277,13 @@ class TestDownload:
         assert files(cache) == []
 
     def test_lines_across_blocks(self, server, cache, monkeypatch):
-        monkeypatch.setattr("sparsebayes.io.dataset_file.BLOCK", 50)
+        monkeypatch.setattr("sparsebayes.io.text.PART_BYTES", 50)
         assert fetch(server).read_bytes() == TEXT
 
     def test_endless_line(self, server, cache, monkeypatch):
-        monkeypatch.setattr("sparsebayes.io.dataset_file.BLOCK", 20)
-        monkeypatch.setattr("sparsebayes.io.dataset_file.MAX_LINE", 30)
+        monkeypatch.setattr("sparsebayes.io.text.PART_BYTES", 20)
+        for module in ("text", "svmlight"):
+            monkeypatch.setattr(f"sparsebayes.io.{module}.MAX_LINE", 30)
         refused(server, "longer than 30 bytes")
 
     @pytest.mark.parametrize("said", [True, False])
@@ -577,6 +578,11 @@ class TestCatalogue:
             assert data.X.dtype == np.float64
             assert data.y.dtype == np.int64
             assert len(np.unique(data.y)) == data.info.n_classes
+            if data.info.part_of is None:
+                X, y = load_svmlight_file(str(path), n_features=data.info.n_features)
+                for part in ("data", "indices", "indptr"):
+                    np.testing.assert_array_equal(getattr(data.X, part), getattr(X, part))
+                np.testing.assert_array_equal(data.y, y)
             last = data.X.indices.max() + 1
             assert last == data.info.n_features or name in ("a1a", "a2a")
             checked += 1

@@ -336,10 +336,10 @@ def test_l1_path_of_sparse_data_and_many_classes():
     ids=["scikit-learn 1.6", "1.8", "1.10"],
 )
 def test_the_penalty_has_the_name_that_scikit_learn_gives_it(parameters, penalty, monkeypatch):
-    from sparsebayes import display
+    from sparsebayes.display import path
 
     monkeypatch.setattr(LogisticRegression, "get_params", lambda self: parameters)
-    assert display._l1_penalty() == penalty
+    assert path._l1_penalty() == penalty
 
 
 # The spectrum of precisions

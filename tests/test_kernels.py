@@ -58,6 +58,20 @@ def test_single_precision_stays(name, make, rows):
     np.testing.assert_allclose(ours, THEIRS[name](*rows), rtol=2e-5, atol=2e-6)
 
 
+@pytest.mark.parametrize("name", kernels.DISTANCES)
+@pytest.mark.parametrize("gammas", [1.0, np.array([1.0, 4.0])])
+def test_values_whose_products_would_be_subnormal_are_zero(name, gammas):
+    smallest = np.finfo(np.float64).tiny
+    last = 0.5 * -np.log(smallest)
+    distances = np.array([0.0, 1.0, 0.999 * last, 1.001 * last, 600.0, 740.0, 1e5])
+    A = np.sqrt(distances)[:, None] if name == "rbf" else distances[:, None]
+    ours = Kernel(name, gammas)(A, np.zeros((2, 1)))
+    exact = np.exp(-distances[:, None] * np.broadcast_to(gammas, 2))
+    np.testing.assert_allclose(ours, np.where(exact**2 < smallest, 0.0, exact), rtol=1e-12)
+    assert (ours[3:] == 0.0).all()
+    assert (np.square(ours[ours > 0.0]) >= smallest).all()
+
+
 @pytest.mark.parametrize("name", kernels.NAMES)
 def test_no_vectors(name, rows):
     assert Kernel(name)(rows[0], rows[1][:0]).shape == (20, 0)

@@ -27,6 +27,7 @@ from benchmarks.reproduction.run import run
 from benchmarks.rivals.adapters import liblinear
 
 DATA = "generated 150x6"
+README = PAGE.parent.parent / "README.md"
 FOLDS = StratifiedKFold(5, shuffle=True, random_state=0)
 
 
@@ -245,6 +246,12 @@ def test_result_files_keep_their_date_where_nothing_is_new(tmp_path):
 
 def test_the_page_is_what_the_result_files_make():
     assert PAGE.read_text() == page(), "run python -m benchmarks page"
+
+
+def test_the_readme_counts_the_cells_of_table_2_as_the_page_does():
+    good, run, _ = held(results.printed(), results.result("table2"))
+    (counts,) = re.findall(r"(\d+) of the (\d+) cells of Table II", README.read_text())
+    assert counts == (str(good), str(run))
 
 
 def test_the_report_stands_alone(tmp_path):

@@ -605,11 +605,11 @@ def test_tables_at_fault(table, tmp_path):
     nan = table.append_column("d", pyarrow.array([1.0, 2.0, float("nan"), 4.0]))
     twice = table.append_column("a", pyarrow.array([1.0, 2.0, 3.0, 4.0]))
     for source, label, message in (
-        (hole, "kind", "no value in row 2, column 'd'"),
-        (nan, "kind", "row 2, column 4 holds nan"),
-        (table, "a", "The column 'kind' of the table is of type dictionary"),
-        (table, "none", "The table has no column 'none'"),
-        (twice, "kind", "same name"),
+        (hole, "kind", "<table>: row 2, column 'd': no finite number"),
+        (nan, "kind", "<table>: row 2, column 'd': no finite number"),
+        (table, "a", "column 'kind' holds dictionary.*, not numbers"),
+        (table, "none", "there is no column 'none' among 'a', 'kind'"),
+        (twice, "kind", "two columns are named 'a'"),
         ({"a": [1]}, "a", "Got dict"),
     ):
         with pytest.raises(ValueError, match=message):

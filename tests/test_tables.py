@@ -187,6 +187,15 @@ def test_bad_files_of_other_formats(tmp_path):
     assert read_table(tmp_path / "unlabelled.npz", labelled=False).y is None
 
 
+@pytest.mark.parametrize("name", ["rows.npz.gz", "rows.parquet.xz"])
+def test_only_text_may_be_compressed(tmp_path, name):
+    (tmp_path / name).write_bytes(gzip.compress(as_npz(tmp_path).read_bytes()))
+    with pytest.raises(
+        TableError, match=rf"{name}: (npz|parquet) is not read compressed .*: expand it first"
+    ):
+        read_table(tmp_path / name)
+
+
 def test_bad_parquet(tmp_path):
     pytest.importorskip("pyarrow")
     (tmp_path / "not.parquet").write_bytes(b"PAR1 no")
@@ -202,6 +211,43 @@ def test_bad_parquet(tmp_path):
     frame.assign(a=1.0).to_parquet(tmp_path / "label.parquet")
     with pytest.raises(TableError, match="a label is missing"):
         read_table(tmp_path / "label.parquet", columns=Columns(features=["a"]))
+
+
+def test_parquet_as_a_stream_in_several_files_and_without_rows(tmp_path):
+    pytest.importorskip("pyarrow")
+    path = as_parquet(tmp_path)
+    with open(path, "rb") as stream:
+        assert np.array_equal(read_table(stream, "parquet").X, X)
+    (tmp_path / "parts").mkdir()
+    frame = pandas.read_parquet(path)
+    for number, part in enumerate((frame[:3], frame[3:])):
+        part.to_parquet(tmp_path / "parts" / f"{number}.parquet")
+    table = read_table(tmp_path / "parts", "parquet")
+    assert np.array_equal(table.X, X)
+    assert table.y.tolist() == Y.tolist()
+    frame[:0].to_parquet(path)
+    assert read_table(path).X.shape == (0, 3)
+
+
+def test_parquet_of_many_types(tmp_path):
+    pytest.importorskip("pyarrow")
+    frame = pandas.DataFrame(
+        {
+            "i": np.array([1, -2], dtype=np.int8),
+            "f": np.array([0.5, 2.0], dtype=np.float32),
+            "b": [True, False],
+            "w": [1, 2],
+            "label": pandas.Categorical(["u", "v"]),
+        }
+    )
+    frame.to_parquet(tmp_path / "rows.parquet")
+    table = read_table(tmp_path / "rows.parquet", columns=Columns(weight="w"))
+    assert table.X.tolist() == [[1.0, 0.5, 1.0], [-2.0, 2.0, 0.0]]
+    assert table.y.tolist() == ["u", "v"]
+    assert table.sample_weight.tolist() == [1.0, 2.0]
+    frame.assign(b=pandas.array([True, None], dtype="boolean")).to_parquet(tmp_path / "gap.parquet")
+    with pytest.raises(TableError, match="row 1, column 'b': no finite number"):
+        read_table(tmp_path / "gap.parquet")
 
 
 @given(st.binary(max_size=300))

@@ -75,14 +75,16 @@ def check_labels(y: Any, estimator: str) -> None:
     for row, label in enumerate(labels):
         if label is None or type(label).__name__ == "NAType" or (isinstance(label, float) and label != label):
             raise ValueError(
-                f"Input y contains {label}: {estimator} does not accept missing labels, and row {row} has "
+                f"Input y contains {'NaN' if label is not None else None}: {estimator} does not accept missing labels, and row {row} has "
                 "none. Drop such rows first."
             )
         text.setdefault(isinstance(label, str), row)
     if len(text) == 2:
+        kinds = ", ".join(sorted({type(label).__name__ for label in labels}))
         raise TypeError(
-            f"{estimator} got a y of mixed label types: row {text[True]} holds {labels[text[True]]!r}, row "
-            f"{text[False]} holds {labels[text[False]]!r}. Make all of them text, or all of them numbers."
+            f"{estimator} got a y of mixed label types ({kinds}): row {text[True]} holds "
+            f"{labels[text[True]]!r}, row {text[False]} {labels[text[False]]!r}. Make all of them text, or "
+            "all of them numbers."
         )
 
 

@@ -16,3 +16,5 @@ Matrix = npt.NDArray[np.float64]
 IntVector = npt.NDArray[np.intp]
 Mask = npt.NDArray[np.bool_]
 AnyArray = npt.NDArray[Any]
+# A vector with an entry a row: an array, or a ``design.RowVector`` where rows are in blocks.
+RowValues = Any

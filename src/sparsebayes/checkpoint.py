@@ -42,6 +42,7 @@ BLOCK_BYTES = 1 << 22
 MANIFEST = "fit.checkpoint"
 # Folders of this shape alone are removed: others in the folder are the user's.
 RUN = re.compile(r"run-[0-9a-f]{16}")
+STEP = re.compile(r"[0-9]{6,}")
 
 Facts = dict[str, Any]
 Arrays = Mapping[str, AnyArray]
@@ -108,7 +109,7 @@ class FolderKeeper:
         return FolderKeeper(self._folder / name, self._keep_all)
 
     def past(self) -> Iterator[Step]:
-        numbers = sorted(int(path.stem) for path in self._folder.glob("*.step"))
+        numbers = sorted(map(_number_of, self._folder.glob("*.step")))
         if not numbers:
             return
         last = self._newest(numbers)
@@ -149,6 +150,14 @@ class FolderKeeper:
 
     def _path(self, number: int, suffix: str) -> Path:
         return self._folder / f"{number:06d}.{suffix}"
+
+
+def _number_of(step: Path) -> int:
+    if not STEP.fullmatch(step.stem):
+        raise CheckpointError(
+            f"{step}: it is not a step of this checkpoint. Remove it, or start anew with resume=False."
+        )
+    return int(step.stem)
 
 
 @dataclass(frozen=True, slots=True)

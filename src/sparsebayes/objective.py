@@ -8,7 +8,8 @@ With margins ``z = X w``, labels ``t`` in {0, 1}, sample weights ``s`` and preci
 
 A sum over samples, not a mean. ``alpha_k = 0`` is a flat prior. Margins travel with the weights, so
 a trial along a direction costs O(N): the matrix is touched once for ``X p`` and once for each
-new gradient.
+new gradient. Where rows are in blocks, what has an entry a row stays with them, and a trial brings back
+three numbers a block.
 """
 
 from __future__ import annotations
@@ -20,8 +21,12 @@ import numpy as np
 from scipy.linalg import blas
 
 from sparsebayes import link
-from sparsebayes._typing import Matrix, Vector
-from sparsebayes.design import Design
+from sparsebayes._typing import Matrix, RowValues, Vector
+from sparsebayes.design import Design, RowVector, rowwise, rowwise_with_totals
+
+# Moves of a RowVector of margins after which they are made anew. A worker's part of them can be made again
+# only while the scheduler knows all that went into it: a direction as long as the weights for every move.
+MOVES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +34,11 @@ class Point:
     """Weights with what the matrix said about them."""
 
     w: Vector
-    margins: Vector
-    residual: Vector
+    margins: RowValues
+    residual: RowValues
     loss: float
     penalty: float
+    n_moves: int = 0  # since the margins were a product with X
 
     @property
     def value(self) -> float:
@@ -59,17 +65,21 @@ class Ray:
         self._origin = origin
         self._p = p
         self._change = objective.design.matvec(p)
-        # The penalty's slope at 0 is sum alpha w p; the loss's part of the slope is known.
-        self._prior_slope = slope - float(origin.residual @ self._change)
+        self._slope = slope
         self._prior_curvature = prior_curvature
         self.start = Trial(0.0, origin.value, slope, origin)
 
     def at(self, eta: float) -> Trial:
-        margins = self._origin.margins + eta * self._change
-        loss, residual = self._objective.loss(margins)
-        slope = float(residual @ self._change) + self._prior_slope + eta * self._prior_curvature
-        rise = eta * (self._prior_slope + 0.5 * eta * self._prior_curvature)
-        point = Point(self._origin.w, margins, residual, loss, self._origin.penalty + rise)
+        origin, objective = self._origin, self._objective
+        margins, residual, (loss, loss_slope, first_slope) = rowwise_with_totals(
+            _moved, 2, origin.margins, self._change, eta, origin.residual, objective.sign, objective.weight
+        )
+        # The penalty's slope at 0 is sum alpha w p; the loss's part of the slope is known.
+        prior_slope = self._slope - float(first_slope)
+        slope = float(loss_slope) + prior_slope + eta * self._prior_curvature
+        rise = eta * (prior_slope + 0.5 * eta * self._prior_curvature)
+        n_moves = origin.n_moves + 1
+        point = Point(origin.w, margins, residual, float(loss), origin.penalty + rise, n_moves)
         return Trial(eta, point.value, slope, point)
 
     def step(self, trial: Trial) -> tuple[Point, Vector]:
@@ -99,9 +109,9 @@ class Objective:
     def __init__(
         self,
         design: Design,
-        labels: Vector,
+        labels: RowValues,
         alpha: Vector,
-        weight: Vector | None = None,
+        weight: RowValues | None = None,
         gradient_at_zero: Vector | None = None,
     ) -> None:
         """``gradient_at_zero`` spares a pass where it is known: no alpha comes into it."""
@@ -111,18 +121,11 @@ class Objective:
         self.alpha = alpha
         self.weight = weight
 
-    def loss(self, margins: Vector) -> tuple[float, Vector]:
-        """The data's part of L, and r."""
-        losses, residual = link.loss_and_residual(margins, self.sign)
-        if self.weight is None:
-            return float(losses.sum()), residual
-        return float(losses @ self.weight), residual * self.weight
-
     def at(self, w: Vector) -> Point:
         """One product with X (none where w = 0)."""
-        margins = self.design.matvec(w) if w.any() else np.zeros(self.design.shape[0])
-        loss, residual = self.loss(margins)
-        return Point(w, margins, residual, loss, 0.5 * weighted_square(self.alpha, w))
+        margins = self.design.matvec(w) if w.any() else rowwise(np.zeros_like, self.sign)
+        residual, (loss,) = rowwise_with_totals(_judged, 1, margins, self.sign, self.weight)
+        return Point(w, margins, residual, float(loss), 0.5 * weighted_square(self.alpha, w))
 
     def along(self, point: Point, p: Vector, slope: float, prior_curvature: float | None = None) -> Ray:
         """The ray from ``point`` in direction ``p``: one product with X.
@@ -131,6 +134,9 @@ class Objective:
         """
         if prior_curvature is None:
             prior_curvature = weighted_square(self.alpha, p)
+        if isinstance(point.margins, RowVector) and point.n_moves >= MOVES:
+            margins = self.design.matvec(point.w)
+            point = replace(point, margins=margins, residual=self.residual(margins), n_moves=0)
         return Ray(self, point, p, slope, prior_curvature)
 
     def grad(self, point: Point) -> Vector:
@@ -142,21 +148,57 @@ class Objective:
             self._gradient_at_zero = self.grad(self.at(np.zeros(self.design.shape[1])))
         return self._gradient_at_zero
 
-    def beta(self, margins: Vector) -> Vector:
-        beta = link.curvature(margins)
-        return beta if self.weight is None else beta * self.weight
+    def residual(self, margins: RowValues) -> RowValues:
+        """r."""
+        return rowwise(_residual, margins, self.sign, self.weight)
 
-    def hess_diag(self, margins: Vector) -> Vector:
+    def beta(self, margins: RowValues) -> RowValues:
+        return rowwise(_beta, margins, self.weight)
+
+    def hess_diag(self, margins: RowValues) -> Vector:
         return self.design.sq_rmatvec(self.beta(margins)) + self.alpha
 
-    def hess_vec(self, margins: Vector, v: Vector) -> Vector:
-        product = self.beta(margins) * self.design.matvec(v)
+    def hess_vec(self, margins: RowValues, v: Vector) -> Vector:
+        product = rowwise(_curved, margins, self.weight, self.design.matvec(v))
         return self.design.rmatvec(product) + self.alpha * v
 
-    def hess(self, margins: Vector) -> Matrix:
+    def hess(self, margins: RowValues) -> Matrix:
         hessian = self.design.gram(self.beta(margins))
         hessian[np.diag_indices_from(hessian)] += self.alpha
         return hessian
+
+
+# What is done to rows, wherever they are.
+
+
+def _judged(margins: Vector, sign: Vector, weight: Vector | None) -> tuple[Vector, Vector]:
+    """r, and in an array the data's part of L."""
+    losses, residual = link.loss_and_residual(margins, sign)
+    if weight is None:
+        return residual, np.array([losses.sum()])
+    return residual * weight, np.array([losses @ weight])
+
+
+def _residual(margins: Vector, sign: Vector, weight: Vector | None) -> Vector:
+    return _judged(margins, sign, weight)[0]
+
+
+def _moved(
+    margins: Vector, change: Vector, eta: float, residual: Vector, sign: Vector, weight: Vector | None
+) -> tuple[Vector, Vector, Vector]:
+    """Margins and r at eta; the data's part of L there, of its slope there, and of its slope at 0."""
+    margins = margins + eta * change
+    after, loss = _judged(margins, sign, weight)
+    return margins, after, np.append(loss, [after @ change, residual @ change])
+
+
+def _beta(margins: Vector, weight: Vector | None) -> Vector:
+    beta = link.curvature(margins)
+    return beta if weight is None else beta * weight
+
+
+def _curved(margins: Vector, weight: Vector | None, product: Vector) -> Vector:
+    return _beta(margins, weight) * product
 
 
 def weighted_square(alpha: Vector, w: Vector) -> float:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparsebayes._typing import Matrix, Vector
+from sparsebayes._typing import Matrix, RowValues, Vector
 from sparsebayes.curvature import CholeskyCurvature
 from sparsebayes.design import ColumnScale, Design
 from sparsebayes.map_solvers.newton import cholesky
@@ -46,7 +46,7 @@ class Posterior:
 
 
 def laplace(
-    design: Design, w: Vector, alpha: Vector, labels: Vector, weight: Vector | None, scale: ColumnScale
+    design: Design, w: Vector, alpha: Vector, labels: RowValues, weight: RowValues | None, scale: ColumnScale
 ) -> Posterior:
     """Eq. 7 at ``w``: exact for few weights, by the Hessian's diagonal for many."""
     objective = Objective(design, labels, alpha, weight)

@@ -8,7 +8,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from sparsebayes._typing import Vector
+from sparsebayes._typing import RowValues, Vector
 from sparsebayes.checkpoint import Keeper
 from sparsebayes.design import Design, HoldLimit, ScaleName
 from sparsebayes.evidence import EliminationLoop, Fit, JointLoop, SequentialLoop, Stage, State
@@ -33,10 +33,10 @@ class OuterLoop(Protocol):
     def run(
         self,
         design: Design,
-        labels: Vector,
+        labels: RowValues,
         alpha: Vector,
         w: Vector,
-        weight: Vector | None,
+        weight: RowValues | None,
         callback: Callable[[State], bool],
         keeper: Keeper,
     ) -> Fit: ...

@@ -152,6 +152,13 @@ def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+def in_memory(X: Any) -> Any:
+    """All rows, for work that cannot go through them block by block."""
+    from sparsebayes.io import BlockStore
+
+    return X.to_csr() if isinstance(X, BlockStore) else X
+
+
 def model_of(path: str) -> FrozenModel:
     return load_model(existing(path, "model file"))
 

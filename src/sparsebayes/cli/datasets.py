@@ -67,8 +67,13 @@ def command(context: click.Context, as_json: bool) -> None:
 @click.argument("name")
 @click.option("--no-download", is_flag=True, help="Only look in SPARSEBAYES_DATA and the cache.")
 def fetch(name: str, no_download: bool) -> None:
+    from sparsebayes.io.datasets import describe
     from sparsebayes.io.datasets import fetch as fetched
 
+    try:
+        describe(name)
+    except ValueError as unknown:
+        raise click.UsageError(str(unknown)) from None
     with bytes_bar(f"fetching {name}") as progress:
         place = fetched(name, download=not no_download, progress=progress)
     say(str(place))

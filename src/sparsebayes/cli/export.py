@@ -8,8 +8,9 @@ from typing import Any
 import click
 
 from sparsebayes import FrozenModel, export_c, export_onnx
-from sparsebayes.cli.data import Source, json_option, model_argument, model_of, reading_options
+from sparsebayes.cli.data import Source, in_memory, json_option, model_argument, model_of, reading_options
 from sparsebayes.cli.screen import say, say_json, size_of, warnings_as_lines
+from sparsebayes.export.c import c_name
 
 EXAMPLES = """\b
 Examples:
@@ -45,10 +46,9 @@ Examples:
 @json_option
 def command(model: str, target: str, output: str, as_json: bool, rows: str | None, **given: Any) -> None:
     source = None if rows is None else Source.of(given, rows)
+    _refuse_wrong_use(target, output, rows, given)
     frozen = model_of(model)
     with warnings_as_lines():
-        if target == "onnx" and rows is not None:
-            raise click.UsageError("--rows is for C")
         made = _as_c(frozen, output, source, given) if target == "c" else _as_onnx(frozen, output, given)
     if as_json:
         say_json(made)
@@ -56,19 +56,31 @@ def command(model: str, target: str, output: str, as_json: bool, rows: str | Non
         _tell(made)
 
 
-def _as_c(model: FrozenModel, output: str, source: Source | None, given: dict[str, Any]) -> dict[str, Any]:
-    quantise = given["quantise"]
-    if (quantise is None) != (source is None):
+def _refuse_wrong_use(target: str, output: str, rows: str | None, given: dict[str, Any]) -> None:
+    if target == "onnx":
+        for name in ("name", "names", "quantise"):
+            if given[name]:
+                raise click.UsageError(f"--{name} is for C")
+        if rows is not None:
+            raise click.UsageError("--rows is for C")
+        return
+    if (given["quantise"] is None) != (rows is None):
         raise click.UsageError("--quantise and --rows go together: what rounding costs is seen on rows")
-    X: Any = None if source is None else source.read(labelled=False, model=model).X
-    X = X.to_csr() if hasattr(X, "to_csr") else X  # of a store
+    try:
+        c_name(Path(output), given["name"])
+    except ValueError as wrong:
+        raise click.UsageError(str(wrong)) from None
+
+
+def _as_c(model: FrozenModel, output: str, source: Source | None, given: dict[str, Any]) -> dict[str, Any]:
+    X: Any = None if source is None else in_memory(source.read(labelled=False, model=model).X)
     export = export_c(
         model,
         output,
         dtype=given["dtype"] or "double",
         name=given["name"],
         names=given["names"],
-        quantise=quantise,
+        quantise=given["quantise"],
         X=X,
     )
     agreement = export.agreement
@@ -80,9 +92,6 @@ def _as_c(model: FrozenModel, output: str, source: Source | None, given: dict[st
 
 
 def _as_onnx(model: FrozenModel, output: str, given: dict[str, Any]) -> dict[str, Any]:
-    for name in ("name", "names", "quantise"):
-        if given[name]:
-            raise click.UsageError(f"--{name} is for C")
     export_onnx(model, output, dtype=given["dtype"] or "float")
     return {"files": [output], "bytes": Path(output).stat().st_size}
 

@@ -40,6 +40,12 @@ class Commands(click.Group):
         command: click.Command = import_module(f"sparsebayes.cli.{cmd_name}").command
         return command
 
+    def make_context(self, *given: Any, **more: Any) -> click.Context:
+        try:
+            return super().make_context(*given, **more)  # which prints --help and --version
+        except BrokenPipeError:
+            raise PipeClosedError from None
+
     def invoke(self, ctx: click.Context) -> Any:
         # Before click sees these: it would say more of the one, and call the other a failure.
         try:
@@ -77,7 +83,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx is not None else "sparsebayes"
         _end(Ending(USAGE, f"{error.format_message().rstrip('.')} (see {command} --help)."))
-    except PipeClosedError:  # the reader, such as head, has seen enough
+    except (PipeClosedError, BrokenPipeError):  # the reader, such as head, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(PIPE_CLOSED)
     except Exception as error:

@@ -10,7 +10,15 @@ from typing import Any
 import click
 import numpy as np
 
-from sparsebayes.cli.data import DATA_HELP, Source, data_argument, json_option, reading_options, weight_option
+from sparsebayes.cli.data import (
+    DATA_HELP,
+    Source,
+    data_argument,
+    in_memory,
+    json_option,
+    reading_options,
+    weight_option,
+)
 from sparsebayes.cli.estimators import estimator_options, made, parameters_of
 from sparsebayes.cli.screen import fit_bar, say, say_json, say_table, warnings_as_lines
 
@@ -70,12 +78,13 @@ def command(
 
 def _parts(source: Source, test: str | None, holdout: float, seed: int) -> tuple[Any, Any]:
     """Rows to fit and rows to judge by."""
-    table = _in_memory(source.read())
+    table = source.read()
+    table = replace(table, X=in_memory(table.X))  # a path is judged after every iteration
     if test is not None:
         n_features = table.X.shape[1]
         columns = table.feature_names
         judges = replace(source, path=test).read(n_features=n_features, features=columns)
-        return table, _in_memory(judges)
+        return table, replace(judges, X=in_memory(judges.X))
     from sklearn.model_selection import train_test_split
 
     numbers = np.arange(len(table.y))
@@ -86,11 +95,6 @@ def _parts(source: Source, test: str | None, holdout: float, seed: int) -> tuple
         return replace(table, X=table.X[chosen], y=table.y[chosen], sample_weight=weight)
 
     return part(train), part(held_out)
-
-
-def _in_memory(table: Any) -> Any:
-    """A store is as large as its rows here: a path is judged after every iteration."""
-    return replace(table, X=table.X.to_csr()) if hasattr(table.X, "to_csr") else table
 
 
 def _write(points: list[dict[str, Any]], output: str) -> None:

@@ -67,7 +67,9 @@ def _lines(model: FrozenModel, X: Any, proba: bool, header: bool, as_json: bool)
 
 def _parts(X: Any) -> Iterator[Any]:
     """Rows a few at a time; of a store, its blocks."""
-    if hasattr(X, "n_blocks"):
+    from sparsebayes.io import BlockStore
+
+    if isinstance(X, BlockStore):
         yield from (block.X for block in X)
     else:
         yield from (X[start : start + ROWS_AT_ONCE] for start in range(0, X.shape[0], ROWS_AT_ONCE))

@@ -11,7 +11,15 @@ import click
 import numpy as np
 
 from sparsebayes import FrozenModel, save_model
-from sparsebayes.cli.data import DATA_HELP, Source, data_argument, json_option, reading_options, weight_option
+from sparsebayes.cli.data import (
+    DATA_HELP,
+    Source,
+    data_argument,
+    in_memory,
+    json_option,
+    reading_options,
+    weight_option,
+)
 from sparsebayes.cli.describe import described, strongest, tell_strongest
 from sparsebayes.cli.ends import said_if_interrupted
 from sparsebayes.cli.estimators import estimator_options, made, parameters_of
@@ -112,7 +120,7 @@ def _cross_validated(parameters: dict[str, Any], table: Any, folds: int, visible
     from sklearn.metrics import accuracy_score, log_loss
     from sklearn.model_selection import StratifiedKFold
 
-    X = table.X.to_csr() if hasattr(table.X, "to_csr") else table.X  # of a store
+    X = in_memory(table.X)
     seed = parameters["random_state"] or 0
     splits = list(
         StratifiedKFold(folds, shuffle=True, random_state=seed).split(np.zeros(len(table.y)), table.y)

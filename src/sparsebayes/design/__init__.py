@@ -5,6 +5,7 @@ from sparsebayes.design.computed import ComputedDesign, HoldLimit
 from sparsebayes.design.dense import row_slices
 from sparsebayes.design.intercept import WithIntercept
 from sparsebayes.design.meter import Meter, Metered
+from sparsebayes.design.row_vector import RowVector, rowwise, rowwise_with_totals
 from sparsebayes.design.rows import Here, RowBlocks, rows_of
 from sparsebayes.design.threads import Threads, automatic_count
 from sparsebayes.design.workers import Workers, WorkersLostError, rows_on
@@ -18,6 +19,7 @@ __all__ = [
     "Meter",
     "Metered",
     "RowBlocks",
+    "RowVector",
     "ScaleName",
     "Threads",
     "WithIntercept",
@@ -29,4 +31,6 @@ __all__ = [
     "row_slices",
     "rows_of",
     "rows_on",
+    "rowwise",
+    "rowwise_with_totals",
 ]

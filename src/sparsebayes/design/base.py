@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol, Self
 import numpy as np
 import scipy.sparse as sp
 
-from sparsebayes._typing import AnyArray, IntVector, Mask, Matrix, Vector
+from sparsebayes._typing import AnyArray, IntVector, Mask, Matrix, RowValues, Vector
 from sparsebayes.design.blocks import BlockDesign
 from sparsebayes.design.computed import ComputedDesign
 from sparsebayes.design.dense import DenseDesign
@@ -38,19 +38,19 @@ class Design(Protocol):
     @property
     def columns(self) -> IntVector: ...
 
-    def matvec(self, w: Vector) -> Vector:
+    def matvec(self, w: Vector) -> RowValues:
         """X w."""
 
-    def rmatvec(self, r: Vector, out: Vector | None = None) -> Vector:
+    def rmatvec(self, r: RowValues, out: Vector | None = None) -> Vector:
         """X^T r, into ``out`` where given."""
 
-    def sq_rmatvec(self, h: Vector) -> Vector:
+    def sq_rmatvec(self, h: RowValues) -> Vector:
         """(X * X)^T h, the diagonal of X^T diag(h) X."""
 
     def rmatmat(self, R: Matrix) -> Matrix:
         """X^T R for an R of few columns."""
 
-    def gram(self, h: Vector) -> Matrix:
+    def gram(self, h: RowValues) -> Matrix:
         """X^T diag(h) X, an M x M matrix: only for designs with few columns."""
 
     def row_blocks(self) -> Iterator[tuple[slice, Matrix]]:

@@ -10,8 +10,9 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 
-from sparsebayes._typing import AnyArray, IntVector, Mask, Matrix, Vector
+from sparsebayes._typing import AnyArray, IntVector, Mask, Matrix, RowValues, Vector
 from sparsebayes.design.dense import CONSTANT_COLUMN, row_slices
+from sparsebayes.design.row_vector import RowVector
 from sparsebayes.design.rows import RowBlocks
 
 # Entries of kept columns that are held in memory once pruning has left so few: 400 MB in double precision.
@@ -56,40 +57,64 @@ class BlockDesign:
     def _each(self, task: Callable[..., Any], *parts: Iterable[Any]) -> Iterator[Any]:
         return self._rows.crew.each(task, self._rows.blocks, *parts)
 
-    def _total(self, task: Callable[..., Any], *rows: AnyArray) -> Any:
-        """The sum over blocks of task(block, where the columns are, a block's part of ``rows``)."""
-        parts = [self._rows.parts(each) for each in rows]
-        return self._rows.crew.total(task, self._rows.blocks, self._chosen, *parts)
-
     def _same(self, value: Any) -> list[Any]:
         return [self._rows.crew.shared(value)] * len(self._rows.blocks)
 
-    def matvec(self, w: Vector) -> Vector:
+    @cached_property
+    def _whole(self) -> bool:
+        """Whether a product is with all columns of the blocks, those that are not wanted being left out once
+        instead of in each block. Sparse sums are the same bits either way.
+        """
+        rows = self._rows
+        return rows.crew.nearby and not rows.dense and len(self._places) > rows.n_columns // 2
+
+    def matvec(self, w: Vector) -> RowValues:
         if not len(w):
             return np.zeros(self.shape[0])
-        products = self._each(_product, self._chosen, self._same(w / self._divisor))
-        return np.concatenate(list(products))
+        w = w / self._divisor
+        places = self._chosen
+        if self._whole:
+            places, w = self._same(None), _everywhere(w, self._places, self._rows.n_columns)
+        rows = self._rows
+        parts = rows.crew.held(_product, rows.blocks, places, self._same(w))
+        return RowVector(parts, rows.heights, rows.crew)
 
-    def rmatvec(self, r: Vector, out: Vector | None = None) -> Vector:
+    def rmatvec(self, r: RowValues, out: Vector | None = None) -> Vector:
         out = np.empty(self.shape[1]) if out is None else out
         if len(out):
-            np.divide(self._total(_transposed_product, r), self._divisor, out=out)
+            np.divide(self._sums(_transposed_product, r), self._divisor, out=out)
         return out
 
-    def sq_rmatvec(self, h: Vector) -> Vector:
+    def sq_rmatvec(self, h: RowValues) -> Vector:
         if not self.shape[1]:
             return np.empty(0)
-        return np.asarray(self._total(_squared_product, h) / self._divisor / self._divisor)
+        return np.asarray(self._sums(_squared_product, h) / self._divisor / self._divisor)
+
+    def _sums(self, task: Callable[..., Any], r: RowValues) -> Vector:
+        """A sum over rows for each column."""
+        places = self._same(None) if self._whole else self._chosen
+        sums = np.asarray(self._total(task, places, r))
+        return sums[self._places] if self._whole else sums
+
+    def _total(self, task: Callable[..., Any], places: list[Any], r: RowValues) -> AnyArray:
+        """The sum over blocks of task(block, places, its part of r). A RowVector's own sum comes along."""
+        rows = self._rows
+        if not isinstance(r, RowVector):
+            return np.asarray(rows.crew.total(task, rows.blocks, places, rows.parts(r)))
+        n_blocks = len(rows.blocks)
+        found = rows.crew.total(_with_sum, rows.blocks, places, r.parts, [task] * n_blocks)
+        r.known_sum = found.sum
+        return np.asarray(found.product)
 
     def rmatmat(self, R: Matrix) -> Matrix:
         if not self.shape[1]:
             return np.empty((0, R.shape[1]))
-        return np.asarray(self._total(_transposed_product, R) / self._divisor[:, None])
+        return np.asarray(self._total(_transposed_product, self._chosen, R) / self._divisor[:, None])
 
-    def gram(self, h: Vector) -> Matrix:
+    def gram(self, h: RowValues) -> Matrix:
         if not self.shape[1]:
             return np.empty((0, 0))
-        return np.asarray(self._total(_gram, h) / self._divisor / self._divisor[:, None])
+        return np.asarray(self._total(_gram, self._chosen, h) / self._divisor / self._divisor[:, None])
 
     def row_blocks(self) -> Iterator[tuple[slice, Matrix]]:
         start = 0
@@ -166,6 +191,20 @@ class Centre:
         return X - self.means
 
 
+@dataclass(frozen=True, slots=True)
+class Summed:
+    """A block's product with a vector, and the sum of that vector."""
+
+    product: AnyArray
+    sum: float
+
+    def __add__(self, other: Summed) -> Summed:
+        return Summed(self.product + other.product, self.sum + other.sum)
+
+    def __iadd__(self, other: Summed) -> Summed:
+        return Summed(np.add(self.product, other.product, out=self.product), self.sum + other.sum)
+
+
 # What is done to a block, wherever it is. ``places`` are the columns that are wanted; None: all.
 
 
@@ -203,11 +242,13 @@ def _aligned(X: AnyArray) -> Matrix:
 def _product(X: Any, places: IntVector | None, w: Vector) -> Vector:
     if not sp.issparse(X):
         return np.asarray(_columns_of(X, places) @ w)
-    if places is not None:
-        everywhere = np.zeros(X.shape[1])
-        everywhere[places] = w
-        w = everywhere
-    return np.asarray(X @ w)
+    return np.asarray(X @ (w if places is None else _everywhere(w, places, X.shape[1])))
+
+
+def _everywhere(w: Vector, places: IntVector, n_columns: int) -> Vector:
+    out = np.zeros(n_columns)
+    out[places] = w
+    return out
 
 
 def _transposed_product(X: Any, places: IntVector | None, r: AnyArray) -> AnyArray:
@@ -221,6 +262,10 @@ def _squared_product(X: Any, places: IntVector | None, h: Vector) -> Vector:
     if not sp.issparse(X):
         return np.asarray(np.square(_columns_of(X, places)).T @ h)
     return _transposed_product(_with_data(X, np.square(X.data, dtype=np.float64)), places, h)
+
+
+def _with_sum(X: Any, places: IntVector | None, r: Vector, task: Callable[..., AnyArray]) -> Summed:
+    return Summed(task(X, places, r), float(r.sum()))
 
 
 def _gram(X: Any, places: IntVector | None, h: Vector) -> Matrix:

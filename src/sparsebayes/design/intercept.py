@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sparsebayes._typing import IntVector, Mask, Matrix, Vector
+from sparsebayes._typing import IntVector, Mask, Matrix, RowValues, Vector
 from sparsebayes.design.base import Design
 
 
@@ -26,25 +26,23 @@ class WithIntercept:
     def columns(self) -> IntVector:
         return np.append(self._inner.columns, self._n_features)
 
-    def matvec(self, w: Vector) -> Vector:
-        out = self._inner.matvec(w[:-1])
-        out += w[-1]
-        return out
+    def matvec(self, w: Vector) -> RowValues:
+        return self._inner.matvec(w[:-1]) + w[-1]
 
-    def rmatvec(self, r: Vector, out: Vector | None = None) -> Vector:
+    def rmatvec(self, r: RowValues, out: Vector | None = None) -> Vector:
         out = np.empty(self.shape[1]) if out is None else out
         self._inner.rmatvec(r, out[:-1])
         out[-1] = r.sum()
         return out
 
-    def sq_rmatvec(self, h: Vector) -> Vector:
+    def sq_rmatvec(self, h: RowValues) -> Vector:
         return np.append(self._inner.sq_rmatvec(h), h.sum())
 
     def rmatmat(self, R: Matrix) -> Matrix:
         return np.vstack([self._inner.rmatmat(R), R.sum(axis=0)])
 
-    def gram(self, h: Vector) -> Matrix:
-        border = self._inner.rmatvec(h)
+    def gram(self, h: RowValues) -> Matrix:
+        border = self._inner.rmatvec(h)  # before the sum of h, which comes along with it
         return np.block([[self._inner.gram(h), border[:, None]], [border, h.sum()]])
 
     def row_blocks(self) -> Iterator[tuple[slice, Matrix]]:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
-from sparsebayes._typing import IntVector, Mask, Matrix, Vector
+from sparsebayes._typing import IntVector, Mask, Matrix, RowValues, Vector
 from sparsebayes.design.base import Design
 
 Product = TypeVar("Product")
@@ -20,7 +20,7 @@ class Meter:
         self.counts: Counter[str] = Counter()
         self.seconds = 0.0
 
-    def run(self, verb: str, product: Callable[..., Product], *arguments: Vector | None) -> Product:
+    def run(self, verb: str, product: Callable[..., Product], *arguments: RowValues) -> Product:
         start = time.perf_counter()
         result = product(*arguments)
         self.seconds += time.perf_counter() - start
@@ -43,19 +43,19 @@ class Metered:
     def columns(self) -> IntVector:
         return self._inner.columns
 
-    def matvec(self, w: Vector) -> Vector:
+    def matvec(self, w: Vector) -> RowValues:
         return self._meter.run("matvec", self._inner.matvec, w)
 
-    def rmatvec(self, r: Vector, out: Vector | None = None) -> Vector:
+    def rmatvec(self, r: RowValues, out: Vector | None = None) -> Vector:
         return self._meter.run("rmatvec", self._inner.rmatvec, r, out)
 
-    def sq_rmatvec(self, h: Vector) -> Vector:
+    def sq_rmatvec(self, h: RowValues) -> Vector:
         return self._meter.run("sq_rmatvec", self._inner.sq_rmatvec, h)
 
     def rmatmat(self, R: Matrix) -> Matrix:
         return self._meter.run("rmatmat", self._inner.rmatmat, R)
 
-    def gram(self, h: Vector) -> Matrix:
+    def gram(self, h: RowValues) -> Matrix:
         return self._meter.run("gram", self._inner.gram, h)
 
     def row_blocks(self) -> Iterator[tuple[slice, Matrix]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -24,7 +25,7 @@ class Source(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """Rows in memory."""
+    """Rows in memory, or something else with a share for each block."""
 
     matrix: Any
 
@@ -72,19 +73,26 @@ class SomeRows:
 
 
 class Crew(Protocol):
-    """Who works on the blocks, and where."""
+    """Who works on the blocks, and where.
 
-    def each(self, task: Callable[..., Any], blocks: Sequence[Block], *parts: Iterable[Any]) -> Iterator[Any]:
-        """task(block's matrix, its part of each of ``parts``), in the order of the blocks."""
+    A task is done once for each block, on its share of each of ``parts``; shares that are blocks are loaded.
+    """
 
-    def total(self, task: Callable[..., Any], blocks: Sequence[Block], *parts: Iterable[Any]) -> Any:
+    @property
+    def nearby(self) -> bool:
+        """Whether blocks are in this process, so that what a task takes and gives need not travel."""
+
+    def each(self, task: Callable[..., Any], *parts: Iterable[Any]) -> Iterator[Any]:
+        """What the tasks give, in order."""
+
+    def total(self, task: Callable[..., Any], *parts: Iterable[Any]) -> Any:
         """The sum of :meth:`each`, added up as :func:`tree_sum` does."""
 
-    def held(self, task: Callable[..., Any], blocks: Sequence[Block], *parts: Iterable[Any]) -> list[Block]:
+    def held(self, task: Callable[..., Any], *parts: Iterable[Any]) -> list[Block]:
         """:meth:`each` as blocks that stay where they were made."""
 
     def shared(self, value: Any) -> Any:
-        """A value that is the same for all blocks, as one of ``parts``."""
+        """A value that is the same for all blocks, as a share of one of ``parts``."""
 
     def settled(self, blocks: list[Block]) -> list[Block]:
         """Blocks from somewhere else, as they are best kept for many products."""
@@ -95,26 +103,27 @@ class Here:
     """This process, with so many threads; a few blocks are in memory at a time."""
 
     n_threads: int = 1
+    nearby: bool = True
 
-    def each(self, task: Callable[..., Any], blocks: Sequence[Block], *parts: Iterable[Any]) -> Iterator[Any]:
-        if self.n_threads == 1 or len(blocks) == 1:
-            for block, *own in zip(blocks, *parts, strict=True):
-                yield _done(task, block, *own)
+    def each(self, task: Callable[..., Any], *parts: Iterable[Any]) -> Iterator[Any]:
+        if self.n_threads == 1:
+            for own in zip(*parts, strict=True):
+                yield _done(task, *own)
             return
         waiting: deque[Future[Any]] = deque()
         with ThreadPoolExecutor(self.n_threads) as pool:
-            for block, *own in zip(blocks, *parts, strict=True):
+            for own in zip(*parts, strict=True):
                 if len(waiting) > self.n_threads:
                     yield waiting.popleft().result()
-                waiting.append(pool.submit(_done, task, block, *own))
+                waiting.append(pool.submit(_done, task, *own))
             while waiting:
                 yield waiting.popleft().result()
 
-    def total(self, task: Callable[..., Any], blocks: Sequence[Block], *parts: Iterable[Any]) -> Any:
-        return tree_sum(self.each(task, blocks, *parts))
+    def total(self, task: Callable[..., Any], *parts: Iterable[Any]) -> Any:
+        return tree_sum(self.each(task, *parts), operator.iadd)  # what tasks give is in no other hands
 
-    def held(self, task: Callable[..., Any], blocks: Sequence[Block], *parts: Iterable[Any]) -> list[Block]:
-        return [Block(Held(matrix)) for matrix in self.each(task, blocks, *parts)]
+    def held(self, task: Callable[..., Any], *parts: Iterable[Any]) -> list[Block]:
+        return [Block(Held(result)) for result in self.each(task, *parts)]
 
     def shared(self, value: Any) -> Any:
         return value
@@ -123,22 +132,22 @@ class Here:
         return blocks  # what is on disk may not fit into memory
 
 
-def _done(task: Callable[..., Any], block: Block, *own: Any) -> Any:
-    return task(block.load(), *own)
+def _done(task: Callable[..., Any], *own: Any) -> Any:
+    return task(*(share.load() if isinstance(share, Block) else share for share in own))
 
 
-def tree_sum(parts: Iterable[Any]) -> Any:
+def tree_sum(parts: Iterable[Any], add: Callable[[Any, Any], Any] = operator.add) -> Any:
     """Neighbours are added, then neighbours of sums, and so on: the order depends on their number alone."""
     sums: list[tuple[int, Any]] = []  # of 2^level parts each, level falling
     for part in parts:
         level = 0
         while sums and sums[-1][0] == level:
-            part = sums.pop()[1] + part
+            part = add(sums.pop()[1], part)
             level += 1
         sums.append((level, part))
     total = sums.pop()[1]
     while sums:
-        total = sums.pop()[1] + total
+        total = add(sums.pop()[1], total)
     return total
 
 

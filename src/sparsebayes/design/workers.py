@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,23 +47,25 @@ class Workers:
         after which a cluster without workers is an error.
     """
 
+    nearby = False
+
     def __init__(self, client: Any, patience: float = 30.0) -> None:
         self.client = client
         self.patience = patience
-        self.n_rounds = 0  # of tasks, so far
+        self.n_rounds = 0  # of tasks whose results were waited for, so far
 
-    def each(self, task: Callable[..., Any], blocks: Sequence[Block], *parts: Iterable[Any]) -> Iterator[Any]:
-        yield from self._results(self._submitted(task, blocks, *parts))
+    def each(self, task: Callable[..., Any], *parts: Iterable[Any]) -> Iterator[Any]:
+        yield from self._results(self._submitted(task, *parts))
 
-    def total(self, task: Callable[..., Any], blocks: Sequence[Block], *parts: Iterable[Any]) -> Any:
-        sums = self._submitted(task, blocks, *parts)
+    def total(self, task: Callable[..., Any], *parts: Iterable[Any]) -> Any:
+        sums = self._submitted(task, *parts)
         while len(sums) > 1:
             pairs = self.client.map(operator.add, sums[:-1:2], sums[1::2], pure=False)
             sums = pairs + sums[len(sums) - len(sums) % 2 :]
         return self._results(sums)[0]
 
-    def held(self, task: Callable[..., Any], blocks: Sequence[Block], *parts: Iterable[Any]) -> list[Block]:
-        return [Block(Remote(future)) for future in self._submitted(task, blocks, *parts)]
+    def held(self, task: Callable[..., Any], *parts: Iterable[Any]) -> list[Block]:
+        return [Block(Remote(future)) for future in self._submitted(task, *parts)]
 
     def shared(self, value: Any) -> Any:
         """Sent once; workers pass it on among themselves."""
@@ -72,21 +74,26 @@ class Workers:
     def settled(self, blocks: list[Block]) -> list[Block]:
         return self.held(itself, blocks)
 
-    def _submitted(
-        self, task: Callable[..., Any], blocks: Sequence[Block], *parts: Iterable[Any]
-    ) -> list[Any]:
-        self.n_rounds += 1
-        sources = [b.source.future if isinstance(b.source, Remote) else b.source for b in blocks]
-        steps = [block.steps for block in blocks]
-        arguments = [list(part) for part in parts]
+    def _submitted(self, task: Callable[..., Any], *parts: Iterable[Any]) -> list[Any]:
+        """Futures have to be arguments of their own for the scheduler to see them: blocks are taken apart."""
+        are_blocks, flat = [], []
+        for part in map(list, parts):
+            are_blocks.append(isinstance(part[0], Block))
+            if are_blocks[-1]:
+                flat.append([b.source.future if isinstance(b.source, Remote) else b.source for b in part])
+                flat.append([block.steps for block in part])
+            else:
+                flat.append(part)
+        n_blocks = len(flat[0])
         futures: list[Any] = self.client.map(
-            _done, [task] * len(blocks), sources, steps, *arguments, pure=False, retries=2
+            _done, [task] * n_blocks, [tuple(are_blocks)] * n_blocks, *flat, pure=False, retries=2
         )
         return futures
 
     def _results(self, futures: list[Any]) -> list[Any]:
         from distributed import KilledWorker, wait
 
+        self.n_rounds += 1
         silent_since: float | None = None
         while True:
             try:
@@ -155,9 +162,14 @@ def _check_finite(X: Any, first_row: int) -> None:
     _checks.check_finite(X, "A fit on workers", first_row)
 
 
-def _done(task: Callable[..., Any], source: Any, steps: tuple[Any, ...], *own: Any) -> Any:
-    matrix = source.load() if hasattr(source, "load") else source
-    return task(prepared(matrix, steps), *own)
+def _done(task: Callable[..., Any], are_blocks: tuple[bool, ...], *flat: Any) -> Any:
+    shares, own = iter(flat), []
+    for is_block in are_blocks:
+        share = next(shares)
+        if is_block:
+            share = prepared(share.load() if hasattr(share, "load") else share, next(shares))
+        own.append(share)
+    return task(*own)
 
 
 async def _without_silent_workers(dask_scheduler: Any, patience: float) -> int:

@@ -1,35 +1,31 @@
-"""What the classifiers share: validation, multiclass, prediction."""
+"""What the classifiers share in fitting: validation, multiclass, what is kept."""
 
 from __future__ import annotations
 
-import json
 import os
 import warnings
 from contextlib import nullcontext
-from dataclasses import replace
-from inspect import signature
 from numbers import Integral, Real
 from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from joblib import Parallel, delayed, effective_n_jobs
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import column_or_1d
+from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, validate_data
 from threadpoolctl import threadpool_limits
 
-from sparsebayes import __version__, _checks, multiclass
+from sparsebayes import _checks, multiclass
 from sparsebayes.basis import Basis
 from sparsebayes.design import Here, HoldLimit, RowBlocks, Workers, automatic_count, rows_of, rows_on
-from sparsebayes.estimators import _about
 from sparsebayes.estimators._kept import Kept, arrays_of, whole_or_not_at_all
+from sparsebayes.estimators._predict import PredictingClassifier
 from sparsebayes.estimators._problem import Progress, Solution, Start
 from sparsebayes.estimators._selection import fit_selected
-from sparsebayes.frozen import FrozenModel
 from sparsebayes.io import BlockStore
 from sparsebayes.recipes import ENERGY_EXPONENT, RECIPES, BasisName, Settings, recipe
 
@@ -37,8 +33,8 @@ from sparsebayes.recipes import ENERGY_EXPONENT, RECIPES, BasisName, Settings, r
 SMALL_MATRIX = 1 << 20
 
 
-class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
-    """Fit and predict for a linear model in a basis, which the subclass chooses and stores."""
+class SparseBayesClassifier(PredictingClassifier):
+    """A linear model in a basis, which the subclass chooses and stores."""
 
     _basis_name: ClassVar[BasisName] = "features"
     # Parameters that a warm start cannot change.
@@ -196,7 +192,10 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
         self.n_features_in_ = rows.shape[1]
         if rows.feature_names is not None:
             self.feature_names_in_ = np.asarray(rows.feature_names, dtype=object)
+        name = type(self).__name__
         y = column_or_1d(y.compute() if hasattr(y, "compute") else y)
+        assert_all_finite(y, input_name="y", estimator_name=name)
+        _checks.check_labels(y, name)
         if len(y) != rows.shape[0]:
             raise ValueError(f"There are {rows.shape[0]} rows, but {len(y)} labels.")
         return rows, y, sample_weight
@@ -352,213 +351,6 @@ class SparseBayesClassifier(ClassifierMixin, BaseEstimator):
                 ConvergenceWarning,
                 stacklevel=5,
             )
-
-    @property
-    def coef_(self):
-        """Weights as a dense array, one row a binary problem, zero where pruned."""
-        check_is_fitted(self)
-        return self.sparse_coef_.toarray()
-
-    @property
-    def alpha_(self):
-        """Precisions as a dense array, one row a binary problem, infinite where pruned."""
-        check_is_fitted(self)
-        alpha = np.full(self._sparse_alpha.shape, np.inf)
-        rows = np.repeat(np.arange(alpha.shape[0]), np.diff(self._sparse_alpha.indptr))
-        alpha[rows, self._sparse_alpha.indices] = self._sparse_alpha.data
-        return alpha
-
-    @property
-    def coef_std_(self):
-        """Posterior standard deviations of the weights, zero where pruned."""
-        check_is_fitted(self)
-        if self._sparse_std is None:
-            raise AttributeError(
-                f"This {type(self).__name__} was taken from a path, along which posteriors are not kept: for "
-                "coef_std_, fit one of this size."
-            )
-        return self._sparse_std.toarray()
-
-    def freeze(self):
-        """The model as plain data, which predicts by itself: for files, export and programs without a fit.
-
-        Returns
-        -------
-        model : FrozenModel
-            What this classifier predicts through: the kept features, vectors or nodes alone, with their
-            weights; with ``proba="moderated"``, also the posterior. Its predictions are the same bits. What a
-            report needs to know of the fit is in its ``about``.
-        """
-        check_is_fitted(self)
-        if self._bound_to_training is not None:
-            raise ValueError(self._bound_to_training)
-        model = self._predictor()
-        model = replace(model, about={**model.about, **self._about_fit(model)})
-        model.check()
-        return model
-
-    def _about_fit(self, model: FrozenModel) -> dict:
-        """How the model was fitted, for reports: a few kilobytes at most (``_about.MAX_BYTES``)."""
-        defaults = {name: p.default for name, p in signature(type(self)).parameters.items()}
-        listed = {
-            "class_rows": _about.listed(self._class_rows),
-            "spread": _about.listed(self._function_spreads(model)),
-        }
-        found = {
-            "version": __version__,
-            "parameters": _about.changed(self.get_params(deep=False), defaults),
-            "rows": int(self._class_rows.sum()),
-            **{name: values for name, values in listed.items() if values is not None},
-            **self._about_selection(),
-        }
-        courses = [
-            _about.Course(
-                history,
-                int(n_relevant),
-                self._follows_path,
-                self._has_intercept,
-                folds,
-                taken_by_size=self._taken_by_size,
-            )
-            for history, n_relevant, folds in zip(self.history_, self.n_relevant_, self._folds, strict=True)
-        ]
-        left = _about.MAX_BYTES - len(json.dumps(found))
-        return {**found, "training": _about.training(courses, left)}
-
-    def _about_selection(self) -> dict:
-        """What a search over folds found."""
-        return {}
-
-    def _function_spreads(self, model: FrozenModel):
-        """The size of each kept feature in training (its root mean square, about the mean where it is dense);
-        None where the fit did not take it.
-        """
-        if self._units is None or not len(self._units) or np.ptp(self._units) == 0.0:
-            return None
-        with np.errstate(divide="ignore"):
-            total = np.bincount(model.columns, 1.0 / self._units, len(model.basis.numbers))
-        return total / np.bincount(model.columns, minlength=len(model.basis.numbers))
-
-    @property
-    def _bound_to_training(self) -> str | None:
-        """Why the model means nothing without the training data, if so."""
-        return None
-
-    def _predictor(self) -> FrozenModel:
-        """What predicts: made of the fitted attributes when needed, so that the two cannot differ."""
-        coef = self.sparse_coef_
-        used, columns = np.unique(coef.indices, return_inverse=True)
-        basis = self._basis if len(used) == coef.shape[1] else self._basis.kept(used)
-        posteriors = self._posteriors if self.proba == "moderated" else ()
-        if posteriors is None:
-            raise ValueError(
-                f"This {type(self).__name__} was fitted with proba='mode', or taken from a path, and has not "
-                "what proba='moderated' needs: fit it again."
-            )
-        return FrozenModel(
-            classes=self.classes_,
-            n_features=self._training_shape[1],
-            basis=basis,
-            weights=coef.data,
-            columns=columns,
-            starts=coef.indptr,
-            intercepts=self.intercept_,
-            scheme=self._scheme,
-            posteriors=tuple(posteriors) or None,
-            weights_std=None if self._sparse_std is None else self._sparse_std.data,
-            feature_names=getattr(self, "feature_names_in_", None),
-            about={"estimator": type(self).__name__, "status": list(self.status_)},
-        )
-
-    def _scores(self, X, client=None) -> multiclass.Scores:
-        check_is_fitted(self)
-        model = self._predictor()
-        if client is not None or isinstance(X, BlockStore | RowBlocks):
-            return model.scores(model.rows(self._row_blocks(X, client)))
-        return model.scores(self._validated_for_prediction(X))
-
-    def _validated_for_prediction(self, X):
-        name = type(self).__name__
-        _checks.check_structure(X, name)
-        X = validate_data(
-            self,
-            X,
-            accept_sparse="csr",
-            dtype=(np.float64, np.float32),
-            ensure_all_finite=False,
-            reset=False,
-        )
-        _checks.check_finite(X, name)
-        return X
-
-    def decision_function(self, X, *, client=None):
-        """Margins for two classes, log probabilities for more: their argmax is the prediction.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or BlockStore
-            Features.
-        client : distributed.Client, default=None
-            A Dask cluster that goes through the blocks of a store, or through those that :meth:`fit` takes.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Positive means ``classes_[1]`` where there are two classes.
-        """
-        return self._scores(X, client).decision()
-
-    def predict(self, X, *, client=None):
-        """The most probable label of each row.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or BlockStore
-            Features.
-        client : distributed.Client, default=None
-            A Dask cluster that goes through the blocks of a store, or through those that :meth:`fit` takes.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-            Labels from ``classes_``.
-        """
-        codes = self._scores(X, client).codes()
-        return self.classes_[codes]
-
-    def predict_proba(self, X, *, client=None):
-        """Probability of each class.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or BlockStore
-            Features.
-        client : distributed.Client, default=None
-            A Dask cluster that goes through the blocks of a store, or through those that :meth:`fit` takes.
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_samples, n_classes)
-            In the order of ``classes_``; rows sum to 1.
-        """
-        return self._scores(X, client).probabilities()
-
-    def predict_log_proba(self, X, *, client=None):
-        """Logarithm of the probability of each class, finite for any margin.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or BlockStore
-            Features.
-        client : distributed.Client, default=None
-            A Dask cluster that goes through the blocks of a store, or through those that :meth:`fit` takes.
-
-        Returns
-        -------
-        log_probabilities : ndarray of shape (n_samples, n_classes)
-            In the order of ``classes_``.
-        """
-        return self._scores(X, client).log_probabilities()
 
 
 def _blas_threads(alone, n_entries):

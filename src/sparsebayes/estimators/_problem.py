@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from sparsebayes import _checks
-from sparsebayes._typing import IntVector, Vector
+from sparsebayes._typing import IntVector, RowValues, Vector
 from sparsebayes.basis import Basis, IdentityBasis, as_matrix, margins
 from sparsebayes.checkpoint import NO_KEEPER, Keeper
-from sparsebayes.design import ColumnScale, Design, WithIntercept, as_design
+from sparsebayes.design import ColumnScale, Design, RowBlocks, RowVector, WithIntercept, as_design
 from sparsebayes.evidence import FitStatus, Record, State
 from sparsebayes.posterior import Posterior, laplace
 from sparsebayes.recipes import Recipe, Settings, recipe
@@ -161,6 +161,11 @@ def fit_problem(
     else:
         design, alpha, w = _continue(design, scale, start, settings)
     loop = taken.outer_loop(settings)
+    own_labels: RowValues = labels
+    own_weight: RowValues | None = weight
+    if isinstance(X, RowBlocks):  # sent to the rows once
+        own_labels = RowVector.of(X, labels)
+        own_weight = None if weight is None else RowVector.of(X, weight)
     path: list[PathModel] = []
 
     def watch(state: State) -> bool:
@@ -173,8 +178,8 @@ def fit_problem(
     del w, alpha, design
     # Solvers look at what came out, and step back from what is not finite.
     with np.errstate(over="ignore", invalid="ignore"):
-        fit = loop.run(owned.pop(), labels, owned.pop(), owned.pop(), weight, watch, keeper)
-        posterior = laplace(fit.design, fit.w, fit.alpha, labels, weight, scale)
+        fit = loop.run(owned.pop(), own_labels, owned.pop(), owned.pop(), own_weight, watch, keeper)
+        posterior = laplace(fit.design, fit.w, fit.alpha, own_labels, own_weight, scale)
     ended = _in_users_units(fit.active, fit.w, fit.alpha, scale)
     _refuse_overflow(ended, dtype)
     path = [_settled(model, ended) for model in path]

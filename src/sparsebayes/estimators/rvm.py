@@ -15,27 +15,19 @@ from sparsebayes import kernels, multiclass
 from sparsebayes.basis import MAX_HELD, DistinctRows, IdentityBasis, KernelBasis, candidate_rows
 from sparsebayes.design import HoldLimit, RowBlocks
 from sparsebayes.estimators._base import SparseBayesClassifier
-from sparsebayes.estimators._problem import Start, fit_problem
-from sparsebayes.estimators._scales import (
-    MAX_FEATURES,
-    ROWS_HELD_OUT,
-    ROWS_TO_LEARN,
-    Sample,
-    best_scaling,
-    column_scales,
-    evidence_gamma,
-    learned_scales,
+from sparsebayes.estimators._kernel_choice import (
+    FEATURE_SCALES,
+    GAMMAS,
+    WITH_GAMMA,
+    KernelChoice,
+    rows_for_median,
 )
-from sparsebayes.estimators._widths import SEVERAL, Fits, Split, by_validation
+from sparsebayes.estimators._problem import Start, fit_problem
+from sparsebayes.estimators._widths import Fits, Split
 from sparsebayes.recipes import RECIPES, BasisName, recipe
 
-# Rows whose distances the median is taken over; two million pairs of them fix it to a per mille.
-ROWS_FOR_MEDIAN = 2000
-WITH_GAMMA = set(kernels.NAMES) - {"linear", "cosine"}
 # Beyond max_basis rows, so many of them.
 DEFAULT_CANDIDATES = 1000
-GAMMAS = {"auto", "evidence", "median", "scale", "several"}
-FEATURE_SCALES = {"auto", "none", "columns", "learned"}
 # Of the sequential solver: with more rows than this, vectors are chosen on so many of them.
 CHOICE_ON_A_PART_BEYOND = 50_000
 ROWS_OF_THE_PART = 30_000
@@ -315,17 +307,18 @@ or callable, default="rbf"
     def _bases(self, X, codes, weight, numbers, problems, kept):
         if isinstance(X, RowBlocks):
             return self._bases_of_a_part(X, codes, weight, numbers, kept)
+        choice = self._kernel_choice
         rng = kept.rng()
         distinct = DistinctRows.of(X)
         if self.kernel == "precomputed":
-            self._takes_feature_scales(X.shape[1])  # or complains
+            choice.scaling(X.shape[1])  # or complains
             candidates = self._candidates_of_each(problems, X, distinct, codes, weight, rng)
             return [IdentityBasis(X.shape[1], numbers[chosen]) for chosen in candidates]
-        pairs = self._rows_for_median(distinct, weight, rng)
+        pairs = rows_for_median(distinct, weight, rng)
 
         def chosen_scales():
             with threadpool_limits(1, "blas"):  # matrices are small, and waking threads costs more
-                scales, gamma = self._scales_and_gamma(X, distinct, codes, weight, pairs)
+                scales, gamma = choice.scales_and_gamma(X, distinct, codes, weight, pairs)
             return {"gamma": np.array([gamma])} | ({} if scales is None else {"scales": scales})
 
         chosen = kept.recall("scales", chosen_scales)
@@ -335,16 +328,16 @@ or callable, default="rbf"
 
         def basis(chosen, gammas):
             if gammas is None:
-                return KernelBasis(self._kernel_with(gamma), X[chosen], numbers[chosen], scales=scales)
-            kernel = self._kernel_with(float(gammas[0]))
+                return KernelBasis(choice.kernel_with(gamma), X[chosen], numbers[chosen], scales=scales)
+            kernel = choice.kernel_with(float(gammas[0]))
             n_rows = int(numbers[-1]) + 1
             return KernelBasis.of_widths(kernel, X[chosen], numbers[chosen], gammas, n_rows, scales)
 
         gammas = None
-        if self._has_gamma:
+        if choice.has_gamma:
             fit = partial(self._quiet_fit, kept)
             fits = Fits(fit, X, weight, problems, candidates, basis, Split.of(distinct))
-            gammas = self._gammas(gamma, fits)
+            gammas = choice.gammas(gamma, fits)
         return [basis(chosen, gammas) for chosen in candidates]
 
     def _bases_of_a_part(self, X, codes, weight, numbers, kept):
@@ -359,118 +352,10 @@ or callable, default="rbf"
         return self._bases(X[part].gathered(), codes, weight, numbers[part], problems, kept)
 
     @property
-    def _has_gamma(self):
-        return not callable(self.kernel) and self.kernel in WITH_GAMMA
-
-    def _kernel_with(self, gamma):
-        if callable(self.kernel):
-            return kernels.UserKernel(self.kernel)
-        return kernels.Kernel(self.kernel, gamma, self.degree, self.coef0)
-
-    def _scales_and_gamma(self, X, distinct, codes, weight, pairs):
-        """What features are multiplied by, None where they are not; and the kernel's gamma, or the one that
-        widths are multiples of, for features so scaled.
-        """
-        sample = Sample.of(X, distinct, codes, weight, ROWS_TO_LEARN + ROWS_HELD_OUT)
-        taken = self._takes_feature_scales(X.shape[1])
-        unit = 1.0 if taken == "none" else self._median_gamma(X, pairs)
-        if taken == "auto":
-            taken = best_scaling(sample, unit)
-        scales = None
-        if taken == "learned":
-            scales = learned_scales(sample, unit)
-            if self._takes_gamma in ("auto", "evidence"):
-                return scales, 1.0  # the scales are the widths that evidence prefers
-        elif taken == "columns":
-            factor = np.sqrt(unit)
-            scales = factor * column_scales(factor * X, weight)
-        if scales is None or not scales.any():
-            return None, self._one_gamma(X, weight, sample, pairs)
-        return scales, self._one_gamma(kernels.scaled(X, scales), weight, sample.scaled(scales), pairs)
-
-    def _takes_feature_scales(self, n_features):
-        taken = self.feature_scales
-        may_learn = self.kernel == "rbf" and n_features <= MAX_FEATURES
-        if taken == "learned" and not may_learn:
-            raise ValueError(
-                "RVMClassifier(feature_scales='learned') is for kernel='rbf' and up to "
-                f"{MAX_FEATURES} features. Got kernel={self.kernel!r} and {n_features} features."
-            )
-        if taken == "columns" and (callable(self.kernel) or self.kernel == "precomputed"):
-            raise ValueError(
-                "RVMClassifier(feature_scales='columns') is for kernels by name, not for a function or a "
-                "matrix of yours: scale the features that you give it."
-            )
-        if taken == "auto" and not (may_learn and self._takes_gamma == "auto"):
-            return "none"
-        return taken
-
-    @property
-    def _takes_gamma(self):
-        """Which gamma is meant by "auto"."""
-        if isinstance(self.gamma, str) and self.gamma == "auto":
-            return "auto" if self._is_sequential and self.kernel in kernels.DISTANCES else "median"
-        return self.gamma
-
-    def _one_gamma(self, X, weight, sample, pairs):
-        if not self._has_gamma:
-            return 1.0
-        taken = self._takes_gamma
-        if not isinstance(taken, str):
-            return float(self._given_gammas()[0])
-        if taken == "scale":
-            alone = len(sample) < 2
-            return self._in_range(1.0 if alone else X.shape[1] * kernels.weighted_variance(X, weight))
-        gamma = self._median_gamma(X, pairs)
-        if taken in ("median", "several"):
-            return gamma
-        if self.kernel not in kernels.DISTANCES:
-            raise ValueError(
-                "RVMClassifier(gamma='evidence') is for the kernels 'rbf', 'laplacian' and 'exponential'. "
-                f"Got kernel={self.kernel!r}."
-            )
-        return evidence_gamma(self.kernel, sample, gamma)
-
-    def _rows_for_median(self, distinct, weight, rng):
-        """And their weights."""
-        rows, total = distinct.first, distinct.total(weight)
-        if len(rows) > ROWS_FOR_MEDIAN:
-            drawn = np.sort(rng.choice(len(rows), ROWS_FOR_MEDIAN, replace=False))
-            rows, total = rows[drawn], total[drawn]
-        return rows, total
-
-    def _median_gamma(self, X, pairs):
-        rows, total = pairs
-        return self._in_range(kernels.median_distance(self.kernel, X[rows], total))
-
-    def _in_range(self, distance):
-        """Its inverse."""
-        with np.errstate(over="ignore", divide="ignore"):
-            gamma = float(1.0 / np.float64(distance))
-        if not 0.0 < gamma < np.inf:
-            raise ValueError(kernels.OUT_OF_RANGE.format("Distances between rows of X are"))
-        return gamma
-
-    def _gammas(self, gamma, fits):
-        """The widths of the basis."""
-        taken = self._takes_gamma
-        if not isinstance(taken, str):
-            return self._given_gammas()
-        if taken == "auto":
-            return by_validation(gamma, fits.evidence, fits.losses, fits.n_held_out)
-        return gamma * np.array(SEVERAL if taken == "several" else (1.0,))
-
-    def _given_gammas(self):
-        try:
-            gammas = np.unique(np.asarray(self.gamma, dtype=np.float64))
-        except (TypeError, ValueError):
-            gammas = np.empty(0)
-        if not len(gammas) or np.ndim(self.gamma) > 1 or not (np.isfinite(gammas) & (gammas > 0.0)).all():
-            raise ValueError(
-                "The 'gamma' parameter of RVMClassifier must be a name, a positive number or a sequence of "
-                f"positive numbers. Got {self.gamma!r} instead."
-            )
-        return gammas
+    def _kernel_choice(self):
+        return KernelChoice(
+            self.kernel, self.gamma, self.feature_scales, self.degree, self.coef0, self._is_sequential
+        )
 
     @property
     def _is_sequential(self):

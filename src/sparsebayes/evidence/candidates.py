@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from sparsebayes._typing import IntVector, Mask, Vector
+from sparsebayes._typing import IntVector, Mask, RowValues, Vector
 from sparsebayes.design import Design, Meter, row_shares
 from sparsebayes.map_solvers import MapResult, MapSolver
 from sparsebayes.objective import Objective
@@ -97,8 +97,8 @@ class Solved:
 class Data:
     """What all points of a path have in common."""
 
-    labels: Vector
-    weight: Vector | None
+    labels: RowValues
+    weight: RowValues | None
     map_solver: Callable[[int, Stage], MapSolver]
     meter: Meter = field(default_factory=Meter)
 
@@ -109,8 +109,11 @@ class Data:
     @property
     def has_class_of_one(self) -> bool:
         """Whether a class is one row, which is not given twice by its weight either."""
-        classes = [np.flatnonzero(self.labels == label) for label in (0.0, 1.0)]
-        return any(len(rows) == 1 and (self.weight is None or self.weight[rows[0]] < 2.0) for rows in classes)
+        n_ones, n_rows = self.labels.sum(), len(self.labels)
+        weight_of_ones = n_ones if self.weight is None else self.weight @ self.labels
+        weights = (weight_of_ones, self.n_samples - weight_of_ones)
+        counted = zip((n_ones, n_rows - n_ones), weights, strict=True)
+        return any(rows == 1.0 and weight < 2.0 for rows, weight in counted)
 
     def solve(self, candidates: Candidates, variance: float, stage: Stage) -> Solved:
         alpha = candidates.prior(variance)
@@ -137,7 +140,7 @@ def repeated_columns(design: Design, flat_intercept: bool) -> Mask:
     return np.asarray((copies & (design.columns[:, None] > design.columns)).any(axis=1))
 
 
-def centred_energy(design: Design, weight: Vector | None, flat_intercept: bool) -> tuple[Vector, Mask]:
+def centred_energy(design: Design, weight: RowValues | None, flat_intercept: bool) -> tuple[Vector, Mask]:
     """Mean squares of the columns about their means, and which columns are worth a weight.
 
     With a flat intercept (the last column) a constant column has nothing to add; without one,

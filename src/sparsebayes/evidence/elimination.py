@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sparsebayes import ard
-from sparsebayes._typing import Mask, Vector
+from sparsebayes._typing import Mask, RowValues, Vector
 from sparsebayes.checkpoint import NO_KEEPER, Keeper
 from sparsebayes.design import Design, Meter, Metered
 from sparsebayes.evidence.candidates import (
@@ -75,10 +75,10 @@ class EliminationLoop:
     def run(
         self,
         design: Design,
-        labels: Vector,
+        labels: RowValues,
         alpha: Vector,
         w: Vector,
-        weight: Vector | None = None,
+        weight: RowValues | None = None,
         callback: Callable[[State], bool] = lambda state: False,
         keeper: Keeper = NO_KEEPER,
     ) -> Fit:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from sparsebayes import ard
-from sparsebayes._typing import Vector
+from sparsebayes._typing import RowValues, Vector
 from sparsebayes.checkpoint import NO_KEEPER, Keeper
 from sparsebayes.design import Design, Meter, Metered
 from sparsebayes.evidence.fit import Fit, FitStatus, State
@@ -29,10 +29,10 @@ class JointLoop:
     def run(
         self,
         design: Design,
-        labels: Vector,
+        labels: RowValues,
         alpha: Vector,
         w: Vector,
-        weight: Vector | None = None,
+        weight: RowValues | None = None,
         callback: Callable[[State], bool] = lambda state: False,
         keeper: Keeper = NO_KEEPER,
     ) -> Fit:

@@ -21,7 +21,7 @@ from scipy.optimize import minimize
 from scipy.special import log_ndtr
 
 from sparsebayes._typing import IntVector, Matrix, Vector
-from sparsebayes.kernels import sq_distances
+from sparsebayes.kernels import decay, sq_distances
 
 # Of the labels' variance, 1: what is at least noise. One label in twenty turned round is 0.19. With less,
 # the process passes through every label of data that can be separated, and its widths are narrow for that.
@@ -158,7 +158,7 @@ def one_width(process: LabelProcess, exponents: Matrix) -> Widths:
     exponents = np.minimum(exponents, FAR)
 
     def kernel(width: float) -> Matrix:
-        return np.asarray(np.exp(-np.exp(width) * exponents))
+        return decay(-np.exp(width) * exponents)
 
     def cost(theta: Vector) -> tuple[float, Vector]:
         value, in_K, *others = process.cost_and_gradient(kernel(theta[0]), *theta[1:])
@@ -186,7 +186,7 @@ def width_of_each(process: LabelProcess, Z: Matrix, start: Widths) -> Widths:
 def gaussian(A: Matrix, B: Matrix, widths: Vector) -> Matrix:
     """exp(-sum_f e_f (a_f - b_f)^2)."""
     factors = np.exp(0.5 * widths)
-    return np.asarray(np.exp(-sq_distances(A * factors, B * factors)))
+    return decay(-sq_distances(A * factors, B * factors))
 
 
 def _least(cost: Callable[[Vector], tuple[float, Vector]], start: Vector, n_evaluations: int) -> Widths:

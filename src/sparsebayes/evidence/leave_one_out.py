@@ -31,21 +31,22 @@ def leave_one_out_losses(objective: Objective, mode: MapResult) -> Vector:
     A sample with residual r pulls its own margin by r v, where v is the variance of that margin under the
     posterior of all others; a weight of 2 is two samples, one of which is left out.
     """
-    _, residual = link.loss_and_residual(mode.margins, objective.sign)
+    margins, sign = np.asarray(mode.margins), np.asarray(objective.sign)
+    _, residual = link.loss_and_residual(margins, sign)
     variance: Vector | float
     if isinstance(mode.curvature, CholeskyCurvature):
-        variance = exact_variance(objective, mode, mode.curvature)
+        variance = exact_variance(objective, margins, mode.curvature)
     else:
-        variance = common_variance(objective, mode.margins, degrees_of_freedom(objective, mode))
-    return link.loss_and_residual(mode.margins + residual * variance, objective.sign)[0]
+        variance = common_variance(objective, margins, degrees_of_freedom(objective, mode))
+    return link.loss_and_residual(margins + residual * variance, sign)[0]
 
 
-def exact_variance(objective: Objective, mode: MapResult, curvature: CholeskyCurvature) -> Vector:
+def exact_variance(objective: Objective, margins: Vector, curvature: CholeskyCurvature) -> Vector:
     """v / (1 - beta v) with v = x^T Sigma x, which removes one unit of the sample from Sigma."""
-    variance = np.empty_like(mode.margins)
+    variance = np.empty_like(margins)
     for rows, block in objective.design.row_blocks():
         variance[rows] = curvature.variance(block)
-    remaining = np.maximum(1.0 - link.curvature(mode.margins) * variance, np.finfo(float).eps)
+    remaining = np.maximum(1.0 - link.curvature(margins) * variance, np.finfo(float).eps)
     return np.asarray(variance / remaining)
 
 
@@ -56,7 +57,7 @@ def common_variance(objective: Objective, margins: Vector, n_determined: float) 
     the margins, v would be too small for short rows: losses came out too low for wide priors.
     """
     beta = link.curvature(margins)
-    weight = np.ones_like(beta) if objective.weight is None else objective.weight
+    weight = np.ones_like(beta) if objective.weight is None else np.asarray(objective.weight)
 
     def excess(log_v: float) -> float:
         leverage = beta * np.exp(log_v)

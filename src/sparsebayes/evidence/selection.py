@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from sparsebayes._typing import IntVector, Vector
+from sparsebayes._typing import IntVector, RowValues, Vector
 from sparsebayes.curvature import DiagonalCurvature
 from sparsebayes.evidence.leave_one_out import leave_one_out_losses
 from sparsebayes.map_solvers import MapResult
@@ -78,7 +78,7 @@ class LeastLeaveOneOut:
     rows it is tested on, hence a tie goes to the larger one.
     """
 
-    weight: Vector | None
+    weight: RowValues | None
     points: list[tuple[IntVector, Vector]] = field(default_factory=list)
     losses: list[Vector] = field(default_factory=list)
     needs_losses: bool = True
@@ -133,7 +133,7 @@ class LastOfAtLeast:
         return self.point
 
 
-def ties(losses: list[Vector], weight: Vector | None) -> IntVector:
+def ties(losses: list[Vector], weight: RowValues | None) -> IntVector:
     """Which of several models' losses, one a sample, tie with the least in sum."""
     totals = [weighted_sum(each, weight) for each in losses]
     best = int(np.argmin(totals))
@@ -145,12 +145,12 @@ def ties(losses: list[Vector], weight: Vector | None) -> IntVector:
     return np.flatnonzero(tied)
 
 
-def weighted_sum(losses: Vector, weight: Vector | None) -> float:
-    return float(losses.sum() if weight is None else weight @ losses)
+def weighted_sum(losses: Vector, weight: RowValues | None) -> float:
+    return float(losses.sum() if weight is None else np.asarray(weight) @ losses)
 
 
-def standard_error(differences: Vector, weight: Vector | None) -> float:
+def standard_error(differences: Vector, weight: RowValues | None) -> float:
     """Of a weighted sum; a weight of 2 is a row given twice."""
-    weight = np.ones_like(differences) if weight is None else weight
+    weight = np.ones_like(differences) if weight is None else np.asarray(weight)
     mean = (weight @ differences) / weight.sum()
     return float(np.sqrt(weight @ np.square(differences - mean)))

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from sparsebayes import ard, link
-from sparsebayes._typing import AnyArray, IntVector, Mask, Matrix, Vector
+from sparsebayes._typing import AnyArray, IntVector, Mask, Matrix, RowValues, Vector
 from sparsebayes.checkpoint import NO_KEEPER, Keeper
 from sparsebayes.curvature import CholeskyCurvature
 from sparsebayes.design import Design, Meter, Metered
@@ -174,10 +174,10 @@ class SequentialLoop:
     def run(
         self,
         design: Design,
-        labels: Vector,
+        labels: RowValues,
         alpha: Vector,
         w: Vector,
-        weight: Vector | None = None,
+        weight: RowValues | None = None,
         callback: Callable[[State], bool] = lambda state: False,
         keeper: Keeper = NO_KEEPER,
     ) -> Fit:
@@ -355,13 +355,14 @@ class Scorer:
     """The factors of columns outside a model, at fixed Hessian weights."""
 
     def __init__(self, objective: Objective, mode: MapResult, n_wanted: int) -> None:
-        self.beta = link.bound_curvature(mode.margins)
+        margins = np.asarray(mode.margins)
+        self.beta = link.bound_curvature(margins)
         if objective.weight is not None:
-            self.beta *= objective.weight
+            self.beta *= np.asarray(objective.weight)
         hessian = objective.design.gram(self.beta)
         hessian[np.diag_indices_from(hessian)] += objective.alpha
         self._curvature = CholeskyCurvature(cholesky(hessian))
-        _, residual = objective.loss(mode.margins)
+        residual = np.asarray(objective.residual(mode.margins))
         # One pass for both products.
         self._right = np.empty((len(residual), 1 + objective.design.shape[1]))
         self._right[:, 0] = -residual

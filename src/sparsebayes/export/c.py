@@ -95,12 +95,7 @@ def export_c(
         raise ValueError(f"quantise must be 'int8', 'int16' or None. Got {quantise!r} instead.")
     if quantise is not None and X is None:
         raise ValueError(f"quantise={quantise!r} needs typical rows X, to see what the rounding costs.")
-    if target.suffix not in (".c", ".h") or not re.fullmatch(r"[\w.+-]+", target.name, re.ASCII):
-        raise ValueError(f"path must end in a plain file name with .c or .h. Got {target.name!r} instead.")
-    name = target.stem if name is None else name
-    if not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII):
-        raise ValueError(f"A name in C is a letter, then letters and digits. Got {name!r}: set name.")
-
+    name = c_name(target, name)
     tables, agreement = Tables.exact(frozen), None
     if quantise is not None:
         tables = Tables.rounded(frozen, BITS[quantise], X)
@@ -111,3 +106,13 @@ def export_c(
         with replaced(target.with_suffix(suffix)) as file:
             file.write(text.encode("ascii"))
     return CExport(tuple(target.with_suffix(suffix) for suffix in texts), source.table_bytes, agreement)
+
+
+def c_name(target: Path, name: str | None) -> str:
+    """What C names begin with; a file or a name that cannot be is a ValueError."""
+    if target.suffix not in (".c", ".h") or not re.fullmatch(r"[\w.+-]+", target.name, re.ASCII):
+        raise ValueError(f"path must end in a plain file name with .c or .h. Got {target.name!r} instead.")
+    name = target.stem if name is None else name
+    if not re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII):
+        raise ValueError(f"A name in C is a letter, then letters and digits. Got {name!r}: set name.")
+    return name

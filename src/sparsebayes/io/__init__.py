@@ -12,9 +12,10 @@ from sparsebayes.io.checked import (
 from sparsebayes.io.convert import convert_svmlight
 from sparsebayes.io.lines import SvmlightFormatError
 from sparsebayes.io.manifest import StoreError
+from sparsebayes.io.roles import Columns, Table, TableError
 from sparsebayes.io.store import Block, BlockStore
 from sparsebayes.io.svmlight import read_svmlight
-from sparsebayes.io.tables import Columns, Table, TableError, format_of, read_table
+from sparsebayes.io.tables import format_of, read_table
 from sparsebayes.io.writer import StoreWriter
 
 __all__ = [

@@ -6,7 +6,7 @@ import bz2
 import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from io import BytesIO
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -15,9 +15,9 @@ import numpy as np
 from sparsebayes._typing import AnyArray
 from sparsebayes.io.catalogue import DatasetInfo
 from sparsebayes.io.checked import replaced
-
-BLOCK = 1 << 22
-MAX_LINE = 1 << 24
+from sparsebayes.io.lines import Terms
+from sparsebayes.io.svmlight import read_svmlight, rows_of
+from sparsebayes.io.text import opened
 
 DType = type[np.floating[Any]]
 
@@ -28,8 +28,8 @@ class DatasetError(OSError):
 
 def read(path: Path, info: DatasetInfo, dtype: DType) -> tuple[Any, AnyArray, DatasetInfo]:
     """X (CSR), y, and what was read: the set itself or its rebuilt file."""
-    with _readable(path, path.suffix == ".bz2") as stream:
-        X, y = _parsed(stream, dtype)
+    with _explained(path):
+        X, y = read_svmlight(path, dtype=dtype)
         info = _matching(info, X.shape[0], X.shape[1], len(np.unique(y)))
     X.resize((X.shape[0], info.n_features))
     return X, y.astype(np.int64) if (y == np.rint(y)).all() else y, info
@@ -54,7 +54,7 @@ def accept(received: Path, digest: str, info: DatasetInfo, target: Path) -> None
     if info.sha256 is not None and digest != info.sha256:
         raise DatasetError(f"its SHA-256 is {digest} and should be {info.sha256}")
     try:
-        with _readable(received, info.file.endswith(".bz2")) as stream:
+        with _explained(received), _expanded(received, info) as stream:
             if _tallied(stream, info) is not info:
                 raise ValueError("it is not the original")
     except DatasetError as error:
@@ -69,56 +69,31 @@ def _digest_file(path: Path) -> Path:
 
 
 @contextmanager
-def _readable(path: Path, compressed: bool) -> Iterator[IO[bytes]]:
-    """The text of a file; whatever is found wrong with it is a :class:`DatasetError`."""
+def _explained(path: Path) -> Iterator[None]:
+    """Whatever is found wrong with a file is a :class:`DatasetError`."""
     try:
-        if compressed:
-            with bz2.open(path) as decoded:
-                yield decoded
-        else:
-            with open(path, "rb") as plain:
-                yield plain
-    except (OSError, EOFError, ValueError, ArithmeticError) as error:
+        yield
+    except (OSError, EOFError, ValueError) as error:
         raise DatasetError(f"{path} cannot be read: {error}.") from error
 
 
-def _parsed(stream: IO[bytes], dtype: DType) -> tuple[Any, AnyArray]:
-    """All of a stream, with as many columns as it has entries for."""
-    from sklearn.datasets import load_svmlight_file
-
-    X, y = load_svmlight_file(stream, dtype=dtype, zero_based=False)
-    if not (np.isfinite(X.data).all() and np.isfinite(y).all()):
-        raise ValueError("it has values that are not finite")
-    return X, y
+def _expanded(received: Path, info: DatasetInfo) -> IO[bytes]:
+    """The text of a download, which does not have its name yet."""
+    return bz2.open(received) if info.file.endswith(".bz2") else open(received, "rb")
 
 
 def _tallied(stream: IO[bytes], info: DatasetInfo) -> DatasetInfo:
-    """All lines, a block at a time: the largest set is longer than most memories."""
+    """All lines, a part at a time: the largest set is longer than most memories."""
     n_rows, n_columns = 0, 0
     labels: set[float] = set()
-    for block in _blocks_of_lines(stream):
-        X, y = _parsed(BytesIO(block), np.float64)
-        n_rows += X.shape[0]
-        n_columns = max(n_columns, X.shape[1])
-        labels.update(np.unique(y).tolist())
-        if n_rows > info.n_rows:
-            raise ValueError(f"it has more than {info.n_rows} rows")
+    with opened(stream) as source:
+        for rows in rows_of(replace(source, name=info.file), Terms(), None, None):
+            n_rows += len(rows.labels)
+            n_columns = max(n_columns, int(rows.columns.max(initial=-1)) + 1)
+            labels.update(np.unique(rows.labels).tolist())
+            if n_rows > info.n_rows:
+                raise ValueError(f"it has more than {info.n_rows} rows")
     return _matching(info, n_rows, n_columns, len(labels))
-
-
-def _blocks_of_lines(stream: IO[bytes]) -> Iterator[bytes]:
-    rest = b""
-    while piece := stream.read(BLOCK):
-        lines, newline, end = piece.rpartition(b"\n")
-        if newline:
-            yield rest + lines + newline
-            rest = end
-        else:
-            rest += piece
-        if len(rest) > MAX_LINE:
-            raise ValueError(f"a line is longer than {MAX_LINE} bytes")
-    if rest:
-        yield rest
 
 
 def _matching(info: DatasetInfo, n_rows: int, n_columns: int, n_classes: int) -> DatasetInfo:

@@ -88,6 +88,12 @@ def _kind(labels: AnyArray, first_row: int) -> str:
     return kind
 
 
+def whole(y: AnyArray) -> AnyArray:
+    """Integers where floats are."""
+    exact = np.isfinite(y).all() and (np.abs(y) < 2.0**53).all() and (y == np.rint(y)).all()
+    return y.astype(np.int64) if exact else y
+
+
 def valid_map(kind: Any, values: Any) -> bool:
     """Whether the two, from a file, are a map that could have been written."""
     if not (

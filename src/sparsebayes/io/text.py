@@ -7,7 +7,7 @@ import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 from sparsebayes.io.lines import Fault
 
@@ -86,7 +86,7 @@ class Source:
 
 
 @contextmanager
-def opened(source: PathLike | BinaryIO) -> Iterator[Source]:
+def opened(source: PathLike | IO[bytes]) -> Iterator[Source]:
     """The parts of a file or of a binary stream."""
     if not isinstance(source, str | os.PathLike):
         yield Source(_stream_name(source), None, _stream_parts(_Counted(source, None)), in_file=False)
@@ -102,7 +102,7 @@ def opened(source: PathLike | BinaryIO) -> Iterator[Source]:
         yield Source(path, size, _stream_parts(_Counted(file, suffix)), in_file=False)
 
 
-def _stream_name(stream: BinaryIO) -> str:
+def _stream_name(stream: IO[bytes]) -> str:
     name = getattr(stream, "name", None)
     return name if isinstance(name, str) else "<stream>"
 
@@ -121,7 +121,7 @@ def _file_parts(path: str, size: int) -> Iterator[Part]:
 class _Counted:
     """A stream that is expanded as its name says; counts the bytes that are read from below."""
 
-    def __init__(self, file: BinaryIO, suffix: str | None) -> None:
+    def __init__(self, file: IO[bytes], suffix: str | None) -> None:
         self.file, self.suffix = file, suffix if suffix in SUFFIXES else None
         self.used, self.given = 0, 0
         self.head = file.read(8)

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from sparsebayes._typing import Vector
+from sparsebayes._typing import RowValues, Vector
 from sparsebayes.curvature import Curvature
 from sparsebayes.design import Design
 from sparsebayes.objective import Objective, Point
@@ -25,7 +25,7 @@ class MapStatus(Enum):
 @dataclass(frozen=True, slots=True)
 class MapResult:
     w: Vector
-    margins: Vector
+    margins: RowValues
     value: float
     gradient_norm: float
     curvature: Curvature
