@@ -74,8 +74,9 @@ def check_labels(y: Any, estimator: str) -> None:
     text: dict[bool, int] = {}  # where there is text, or something else, for the first time
     for row, label in enumerate(labels):
         if label is None or type(label).__name__ == "NAType" or (isinstance(label, float) and label != label):
+            name = "None" if label is None else "NaN"
             raise ValueError(
-                f"Input y contains {'NaN' if label is not None else None}: {estimator} does not accept missing labels, and row {row} has "
+                f"Input y contains {name}: {estimator} does not accept missing labels, and row {row} has "
                 "none. Drop such rows first."
             )
         text.setdefault(isinstance(label, str), row)
