@@ -226,7 +226,10 @@ def _faults() -> list[str]:
         soaked = result(name)
         if soaked is None:
             continue
-        lines += [f"`{soaked['command']}`, {soaked['date']}:", ""]
+        lines += [
+            f"`{soaked['command']}`, {soaked['date']}, scikit-learn {soaked['versions']['scikit-learn']}:",
+            "",
+        ]
         lines += table(
             ["", "measured", "limit"],
             (
