@@ -22,6 +22,7 @@ class RowVector(NDArrayOperatorsMixin):
     """
 
     ndim = 1
+    dtype = np.dtype(np.float64)
 
     def __init__(
         self, parts: Sequence[Block], heights: Sequence[int], crew: Crew, known: Vector | None = None
