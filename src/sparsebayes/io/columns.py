@@ -26,7 +26,8 @@ class ColumnCounts:
         if not len(columns):
             return
         if int(columns.max()) < 4 * len(columns):  # else the array of counts would be the larger one
-            counts = np.bincount(columns)
+            counts = np.zeros(int(columns.max()) + 1, dtype=np.int64)
+            np.add.at(counts, columns, 1)  # numpy.bincount would widen all columns first
             numbers = np.flatnonzero(counts)
             self.add(numbers.astype(np.int32), counts[numbers])
         else:

@@ -76,8 +76,10 @@ class StoreWriter:
         self.generation = 0
         self._held: list[StoredRows] = []
         self._held_rows, self._held_entries = 0, 0
-        # Blocks are written while the next one is being read.
+        # Blocks are written while the next one is being read; of a block, columns are counted and files are
+        # written side by side.
         self._thread = ThreadPoolExecutor(max_workers=1)
+        self._parts = ThreadPoolExecutor(max_workers=3)
         self._writing: Future[None] | None = None
         self.written: list[Path] = []
 
@@ -153,19 +155,23 @@ class StoreWriter:
         parts.clear()  # else they are in memory twice
         arrays: dict[str, tuple[AnyArray, str]] = {"data": (block.data, self.dtype or "<f8")}
         if block.indices is not None and block.indptr is not None:
-            self.counts.add_entries(block.indices.astype(np.int32, copy=False))
+            counted = self._parts.submit(self.counts.add_entries, block.indices.astype(np.int32, copy=False))
             nnz = block.entries
             arrays |= {"indices": (block.indices, "<i4"), "indptr": (block.indptr, "<i4")}
         else:
             used = np.count_nonzero(block.data, axis=0)
-            self.counts.add(np.flatnonzero(used).astype(np.int32), used[used > 0])
+            counted = self._parts.submit(
+                self.counts.add, np.flatnonzero(used).astype(np.int32), used[used > 0]
+            )
             nnz = int(used.sum())
         arrays["y"] = (block.codes, "<i4")
         if block.weight is not None:
             arrays["weight"] = (block.weight, "<f8")
         number = len(self.blocks)
-        digests = {role: self._write(block_name(number, role), *pair) for role, pair in arrays.items()}
-        self.blocks.append(BlockEntry(len(block), nnz, digests))
+        names = [block_name(number, role) for role in arrays]
+        digests = self._parts.map(self._write, names, *zip(*arrays.values(), strict=True))
+        counted.result()
+        self.blocks.append(BlockEntry(len(block), nnz, dict(zip(arrays, digests, strict=True))))
 
     def _write(self, name: str, array: AnyArray, dtype: str) -> str:
         self.written.append(self.folder / name)
@@ -187,6 +193,7 @@ class StoreWriter:
     def close(self) -> None:
         """Leave no thread behind."""
         self._thread.shutdown()
+        self._parts.shutdown()
 
     def _manifest(self, counts_sha256: dict[str, str]) -> Manifest:
         if self.names is not None and len(self.names) != self.columns:
