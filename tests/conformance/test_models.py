@@ -253,7 +253,7 @@ def test_row_60_bad_parameters_of_a_basis(estimator_class, wrong):
 
 
 @quiet
-@pytest.mark.parametrize("solver", ["auto", "newton", "dqn", "sequential"])
+@pytest.mark.parametrize("solver", ["auto", "newton", "dqn", "sequential"], ids="rvm-by_{}".format)
 def test_row_61_indefinite_kernel(solver):
     X, y = make_moons(160, noise=0.25, random_state=0)
     finite(RVMClassifier("sigmoid", gamma=5.0, coef0=-3.0, solver=solver).fit(X, y), X)
