@@ -42,3 +42,10 @@ def test_what_results_say_of_the_ledger_is_what_it_says():
         if each["came"] != "held"
     }
     assert found == listed
+
+
+def test_the_readme_says_what_the_results_say():
+    rows = conformance.result("conformance")["rows"]
+    held, asked = conformance.counts(rows)["LogisticRegression"]
+    readme = (SUITE.parents[1] / "README.md").read_text()
+    assert f"| {conformance.all_ours(rows)} of {len(ROWS)}, and {held} of {asked};" in readme

@@ -43,3 +43,6 @@ def test_the_page_says_what_was_found_out_of_core():
         f"{100 * fit['accuracy']:.1f}%): look",
     ):
         assert text in page
+    peaks = [found[stage]["peak_bytes"] / 1e9 for stage in ("convert", "fit")]
+    readme = (PAGE.parents[1] / "README.md").read_text()
+    assert "two cores | {:.1f} GB and {:.1f} GB |".format(*peaks) in readme
