@@ -94,28 +94,22 @@ def soak(
     while found["kills"] < n_kills:
         which = found["fits"] % len(stores)
         victim = rng.choice(list(client.run(os.getpid).values()))
-        done, killed = threading.Event(), []
-
-        def kill(
-            delay: float = rng.uniform(0.0, seconds),
-            victim: int = victim,
-            done: threading.Event = done,
-            killed: list[int] = killed,
-        ) -> None:
-            if not done.wait(delay):
-                os.kill(victim, signal.SIGKILL)
-                killed.append(victim)
-
-        killer = threading.Thread(target=kill)
+        killed: list[int] = []
+        killer = threading.Timer(rng.uniform(0.0, seconds), kill, (victim, killed))
         killer.start()
         bits = _bits(classifier.fit(stores[which], client=client))
-        done.set()
+        killer.cancel()
         killer.join()
         found["kills"] += len(killed)
         found["fits"] += 1
         found["different"] += bits != expected[which]
         client.wait_for_workers(N_WORKERS, timeout=120)
     return found
+
+
+def kill(victim: int, killed: list[int]) -> None:
+    os.kill(victim, signal.SIGKILL)
+    killed.append(victim)
 
 
 def _bits(classifier: Any) -> list[bytes]:

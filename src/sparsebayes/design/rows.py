@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -102,8 +102,8 @@ class Crew(Protocol):
 class Here:
     """This process, with so many threads; a few blocks are in memory at a time."""
 
+    nearby: ClassVar[bool] = True
     n_threads: int = 1
-    nearby: bool = True
 
     def each(self, task: Callable[..., Any], *parts: Iterable[Any]) -> Iterator[Any]:
         if self.n_threads == 1:
