@@ -27,7 +27,7 @@ def convert_svmlight(
 ) -> BlockStore:
     """Make a block store of a text in svmlight (LIBSVM) format.
 
-    A few parts of 2 MiB of text and one block are in memory at a time, whatever the size of the file. The
+    A few parts of 2 MiB of text and a few blocks are in memory at a time, whatever the size of the file. The
     store is the same with any ``n_jobs``, and of a compressed file the same as of the plain one.
 
     Parameters
