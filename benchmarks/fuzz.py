@@ -35,21 +35,7 @@ from sparsebayes.model_file import ModelFileError, load_model
 
 CORPUS = FOLDER.parent / "tests" / "corpus"
 TOKENS = [b" ", b"\n", b":", b"#", b"-", b"1:", b"qid:", b"e400", b"nan", b"\0", b"\r\n", b"2147483648"]
-TOKENS += [
-    b"{",
-    b"}",
-    b"[",
-    b"]",
-    b'"',
-    b",",
-    b"null",
-    b"true",
-    b"-1",
-    b"1e999",
-    b"f8",
-    b"weights",
-    b"arrays",
-]
+TOKENS += b'{ } [ ] " , null true -1 1e999 f8 weights arrays'.split()
 _PLACE = tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None)
 
 
