@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+import signal
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
+
+# A shell starts what runs in the background with Ctrl-C ignored, and so would be the processes of the tests.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile("ci", max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("long", parent=settings.get_profile("ci"), max_examples=1000)
