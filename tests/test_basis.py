@@ -16,6 +16,7 @@ from sparsebayes.basis import (
     KernelBasis,
     as_matrix,
     candidate_rows,
+    filled_columns,
 )
 from sparsebayes.design import ComputedDesign, HoldLimit
 from sparsebayes.kernels import Kernel
@@ -41,6 +42,29 @@ def test_hidden_nodes(activation, make, rng):
         [FORMULAS[activation](a @ x + b) for a, b in zip(layer.weights, layer.biases, strict=True)] for x in X
     ]
     np.testing.assert_allclose(layer.transform(make(X)), literal, rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+def test_hidden_nodes_of_some_features(make, rng):
+    X = rng.normal(size=(6, 7))
+    X[:, [1, 4, 6]] = 0.0
+    features = filled_columns(make(X))
+    np.testing.assert_array_equal(features, [0, 2, 3, 5])
+    whole = HiddenBasis.random("tanh", 5, 7, np.random.RandomState(0))
+    some = HiddenBasis.random("tanh", 5, 7, np.random.RandomState(0), features)
+    np.testing.assert_array_equal(some.weights, whole.weights[:, features])
+    np.testing.assert_array_equal(some.biases, whole.biases)
+    weight = rng.random(6)
+    for theirs, ours in ((whole, some), (whole.fitted_to(make(X), weight), some.fitted_to(make(X), weight))):
+        np.testing.assert_allclose(ours.transform(make(X)), theirs.transform(make(X)), rtol=1e-12)
+        np.testing.assert_allclose(ours.over(7).transform(make(X)), theirs.transform(make(X)), rtol=1e-12)
+    assert not some.over(7).weights[:, [1, 4, 6]].any()
+    assert filled_columns(make(X[:, features])) is None
+
+
+def test_an_explicit_zero_does_not_fill_a_column():
+    X = sp.csr_array((np.array([0.0, 1.0]), np.array([0, 1]), np.array([0, 1, 2])), shape=(2, 2))
+    np.testing.assert_array_equal(filled_columns(X), [1])
 
 
 def test_hidden_weights_are_uniform():

@@ -381,3 +381,23 @@ def test_scaled_designs_do_not_change_with_a_power_of_two(make, scale, k):
     r = np.linspace(-1, 1, 30)
     reference = as_design(make(X), scale=scale)[0].rmatvec(r)
     np.testing.assert_array_equal(as_design(make(np.ldexp(X, k)), scale=scale)[0].rmatvec(r), reference)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        np.asarray,
+        sp.csr_array,
+        lambda X: RowBlocks.of_matrix(X, 7),
+        lambda X: RowBlocks.of_matrix(sp.csr_array(X), 7),
+    ],
+    ids=["dense", "sparse", "dense blocks", "sparse blocks"],
+)
+def test_constant_columns_are_left_out(make, rng):
+    X = rng.normal(size=(30, 6))
+    X[:, 1], X[:, 4], X[:, 5] = 3.0, 0.0, -2.0
+    X[-1, 5] = -2.0000000000000004
+    design, scale = as_design(make(X), leave_out_constants=True)
+    assert sorted(design.columns) == [0, 2, 3, 5]
+    assert sorted(as_design(make(X))[0].columns) == [0, 1, 2, 3, 5]
+    assert scale.divisor.shape == (6,)

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparsebayes.design import as_design
+from sparsebayes.curvature import CholeskyCurvature
+from sparsebayes.design import Meter, Metered, as_design
 from sparsebayes.map_solvers import DQNSolver, MapStatus, NewtonCGSolver, NewtonSolver, admit
 from sparsebayes.map_solvers.base import norm
 from sparsebayes.map_solvers.dqn import Secant, update_inverse_diagonal
@@ -161,9 +162,42 @@ def test_admission_refuses_what_does_not_fit_in_memory():
         shape = (3, 1_000_000)
         gram = None
 
+        rmatmat = None
+
     with pytest.raises(ValueError, match=r"1000000 x 1000000 \(8e\+03 GB\)"):
         admit(NewtonSolver(), Wide())
     admit(DQNSolver(), Wide())
+    admit(NewtonSolver(by_rows=True), Wide())
+    Wide.shape = (1000, 1_000_000)
+    with pytest.raises(ValueError, match=r"1000000 x 1000 \(8 GB\)"):
+        admit(NewtonSolver(by_rows=True), Wide())
+
+
+@pytest.mark.parametrize("n_flat", [0, 1, 3])
+def test_in_the_space_of_rows_newton_is_the_same(n_flat):
+    rng = np.random.default_rng(n_flat)
+    X, labels = rng.standard_normal((20, 90)), rng.permutation(np.arange(20) % 2).astype(float)
+    alpha = 10.0 ** rng.uniform(-5, 3, 90)
+    alpha[rng.permutation(90)[:n_flat]] = 0.0
+    design, meter = as_design(X)[0], Meter()
+    whole = NewtonSolver(1e-11).solve(Objective(design, labels, alpha), np.zeros(90))
+    wide = NewtonSolver(1e-11, by_rows=True)
+    by_rows = wide.solve(Objective(Metered(design, meter), labels, alpha), np.zeros(90))
+    assert meter.counts["rmatmat"] == by_rows.n_steps + 1
+    assert meter.counts["gram"] == 0
+    np.testing.assert_allclose(by_rows.w, whole.w, rtol=1e-9, atol=1e-12)
+    hessian = Objective(design, labels, alpha).hess(by_rows.margins)
+    np.testing.assert_allclose(
+        by_rows.curvature.inverse_diagonal(), np.diag(np.linalg.inv(hessian)), rtol=1e-9
+    )
+    right = rng.standard_normal(90)
+    np.testing.assert_allclose(hessian @ by_rows.curvature.solve(right), right, rtol=1e-9, atol=1e-9)
+
+
+def test_few_columns_are_not_taken_by_rows():
+    X, labels = np.random.default_rng(0).standard_normal((20, 40)), np.arange(20) % 2.0
+    objective = Objective(as_design(X)[0], labels, np.ones(40))
+    assert isinstance(NewtonSolver(by_rows=True).solve(objective, np.zeros(40)).curvature, CholeskyCurvature)
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1.0, 1e200])

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparsebayes._typing import Matrix, RowValues, Vector
-from sparsebayes.curvature import CholeskyCurvature
+from sparsebayes.curvature import CholeskyCurvature, cholesky
 from sparsebayes.design import ColumnScale, Design
-from sparsebayes.map_solvers.newton import cholesky
 from sparsebayes.objective import Objective
 
 # Above this many weights the covariance is taken as diagonal: 8 MB a problem, if it is kept.

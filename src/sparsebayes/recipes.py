@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal, Protocol
 
 import numpy as np
@@ -178,7 +179,7 @@ RECIPES: dict[str, Recipe] = {
     ),
     # Classical SBL: Algorithm 2 with the full inverse of eq. 7.
     "newton": Recipe(
-        outer_loop=algorithm_2(NewtonSolver),
+        outer_loop=algorithm_2(partial(NewtonSolver, by_rows=True)),
         map_tol=1e-8,
         init_alpha=1e-5,
         intercept_prior="ard",

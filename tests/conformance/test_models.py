@@ -12,9 +12,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import InvalidParameterError
 
 from sparsebayes import RVMClassifier, SBELMClassifier, SBLClassifier, ard
+from sparsebayes.curvature import cholesky
 from sparsebayes.map_solvers import newton as newton_module
 from sparsebayes.map_solvers.linesearch import SearchResult
-from sparsebayes.map_solvers.newton import cholesky
 from tests.conformance.storages import finite, refused, same, small, with_warning
 
 quiet = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

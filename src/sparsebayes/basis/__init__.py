@@ -1,7 +1,7 @@
 """What the columns of a design are functions of: raw features, kernels, hidden nodes."""
 
 from sparsebayes.basis.base import MAX_HELD, Basis, as_matrix
-from sparsebayes.basis.hidden import ACTIVATIONS, HiddenBasis
+from sparsebayes.basis.hidden import ACTIVATIONS, HiddenBasis, filled_columns
 from sparsebayes.basis.identity import IdentityBasis
 from sparsebayes.basis.kernel import KernelBasis
 from sparsebayes.basis.margins import evaluated, margins
@@ -18,5 +18,6 @@ __all__ = [
     "as_matrix",
     "candidate_rows",
     "evaluated",
+    "filled_columns",
     "margins",
 ]

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 import scipy.special
 
-from sparsebayes._typing import AnyArray, IntVector, Vector
+from sparsebayes._typing import AnyArray, IntVector, Mask, Vector
 from sparsebayes.basis.base import first_of_each
 from sparsebayes.design import RowBlocks, row_shares
 from sparsebayes.kernels import OUT_OF_RANGE, peak_of, sq_norms
@@ -32,13 +32,24 @@ class HiddenBasis:
     biases: AnyArray
     numbers: IntVector
     n_drawn: int  # nodes there were at first
+    features: IntVector | None = None  # the others have no weight; None: there are no others
 
     @classmethod
-    def random(cls, activation: str, n_nodes: int, n_features: int, rng: np.random.RandomState) -> Self:
-        """Weights and biases uniform in [-1, 1]."""
-        weights = rng.uniform(-1.0, 1.0, size=(n_nodes, n_features))
+    def random(
+        cls,
+        activation: str,
+        n_nodes: int,
+        n_features: int,
+        rng: np.random.RandomState,
+        features: IntVector | None = None,
+    ) -> Self:
+        """Weights and biases uniform in [-1, 1]; a feature's weights are the same without the others."""
+        weights = np.empty((n_nodes, n_features if features is None else len(features)))
+        for row in weights:
+            drawn = rng.uniform(-1.0, 1.0, size=n_features)
+            row[:] = drawn if features is None else drawn[features]
         biases = rng.uniform(-1.0, 1.0, size=n_nodes)
-        return cls(activation, weights, biases, np.arange(n_nodes), n_nodes)
+        return cls(activation, weights, biases, np.arange(n_nodes), n_nodes, features)
 
     @classmethod
     def merged(cls, layers: Sequence[Self]) -> Self:
@@ -50,6 +61,7 @@ class HiddenBasis:
             np.concatenate([layer.biases for layer in layers]),
             np.concatenate([layer.numbers for layer in layers]),
             layers[0].n_drawn,
+            layers[0].features,
         )
         return joined.kept(first)
 
@@ -62,6 +74,8 @@ class HiddenBasis:
         <a, x> then has a variance of 1 over nodes and rows, b one of 1/3, whatever the units of X.
         """
         peak, mean, spread = _moments(X, row_shares(X.shape[0], weight))
+        if self.features is not None:
+            mean = mean[self.features]
         weights = self.weights * (np.sqrt(3.0 / spread) if spread > 0.0 else 1.0)
         biases = self.biases - weights @ mean
         weights /= peak
@@ -74,15 +88,42 @@ class HiddenBasis:
     def transform(self, X: Any) -> AnyArray:
         with np.errstate(over="ignore", invalid="ignore"):
             # In double precision: weights and biases of a layer that is fitted to the data may cancel.
-            sums = np.asarray(X.astype(np.float64, copy=False) @ self.weights.T) + self.biases
+            rows = X if self.features is None else X[:, self.features]
+            sums = np.asarray(rows.astype(np.float64, copy=False) @ self.weights.T) + self.biases
             outputs = ACTIVATIONS[self.activation](sums).astype(X.dtype, copy=False)
             if not np.isfinite(outputs.sum()) and not np.isfinite(outputs).all():
                 raise ValueError(OUT_OF_RANGE.format("Outputs of hidden nodes are"))
         return outputs
 
+    def over(self, n_features: int) -> Self:
+        """The same layer with a weight, be it zero, for every feature."""
+        if self.features is None:
+            return self
+        weights = np.zeros((len(self.weights), n_features))
+        weights[:, self.features] = self.weights
+        return replace(self, weights=weights, features=None)
+
     def kept(self, active: IntVector) -> Self:
         weights, biases = self.weights[active], self.biases[active]
         return replace(self, weights=weights, biases=biases, numbers=self.numbers[active])
+
+
+def filled_columns(X: Any) -> IntVector | None:
+    """The columns of X that are not empty; None if that is all of them.
+
+    Of the others nothing can be learned: a weight at random would be noise wherever they are not empty.
+    """
+    rows = X if isinstance(X, RowBlocks) else RowBlocks.whole(X)
+    some = np.logical_or.reduce(list(rows.crew.each(_has_entries, rows.blocks)))
+    return None if some.all() else np.flatnonzero(some)
+
+
+def _has_entries(X: Any) -> Mask:
+    if not sp.issparse(X):
+        return np.asarray(X.any(axis=0))
+    some = np.zeros(X.shape[1], dtype=bool)
+    some[X.indices[X.data != 0]] = True
+    return some
 
 
 def _moments(X: Any, share: Vector) -> tuple[float, Vector, float]:

@@ -133,6 +133,7 @@ def as_design(
     weight: Vector | None = None,
     threads: int | None = 1,
     owned: bool = False,
+    leave_out_constants: bool = False,
 ) -> tuple[Storage, ColumnScale]:
     """The design of an array, a scipy sparse matrix or row blocks, without empty columns; or a computed one.
 
@@ -140,17 +141,15 @@ def as_design(
     ``"common"`` divides all of X by the root mean square length of a row. With ``centre``, X is
     centred first, and its constant columns are left out too; a sparse one stays as it is, and is worked
     on by so many ``threads``, or, if None, by as many as its size is worth. An ``owned`` array is scaled in
-    place.
+    place. ``leave_out_constants`` is for columns that an intercept makes superfluous.
     """
     storage: Storage
     if isinstance(X, ComputedDesign):
         storage = X
-    elif isinstance(X, RowBlocks):
-        storage = BlockDesign.of(X)
-    elif sp.issparse(X):
-        storage = SparseDesign.from_matrix(X, Threads(automatic_count(X.nnz) if threads is None else threads))
     else:
-        storage = DenseDesign.from_array(np.asarray(X), owned)
+        held = _held(X, threads, owned)
+        varying = held.varying() if leave_out_constants else np.array(True)
+        storage = held if varying.all() else held.take(varying)
     n_rows, n_features = X.shape
     if scale == "none" or not storage.shape[1]:
         return storage, ColumnScale.identity(n_features)
@@ -174,3 +173,11 @@ def as_design(
     divisors = np.sqrt(np.where(mean_squares > 0.0, mean_squares, 1.0))
     divisor[storage.columns] = divisors
     return storage.divided(divisors), ColumnScale(divisor, exponent, offset)
+
+
+def _held(X: Any, threads: int | None, owned: bool) -> BlockDesign | DenseDesign | SparseDesign:
+    if isinstance(X, RowBlocks):
+        return BlockDesign.of(X)
+    if sp.issparse(X):
+        return SparseDesign.from_matrix(X, Threads(automatic_count(X.nnz) if threads is None else threads))
+    return DenseDesign.from_array(np.asarray(X), owned)

@@ -130,6 +130,15 @@ class BlockDesign:
             np.maximum(peaks, part, out=peaks)
         return peaks / self._divisor
 
+    def varying(self) -> Mask:
+        """Columns that are not constant."""
+        varying = self._counts < self.shape[0]
+        full = np.flatnonzero(~varying)
+        if len(full):
+            extremes = np.array(list(self._each(_extremes, self._same(self._places[full]))))
+            varying[full] = extremes[:, 0].min(axis=0) < extremes[:, 1].max(axis=0)
+        return np.asarray(varying)
+
     def shifted(self, exponent: AnyArray) -> BlockDesign:
         exponents = np.zeros(self._rows.n_columns, dtype=np.int32)
         exponents[self._places] = exponent
@@ -282,6 +291,13 @@ def _peaks(X: Any, places: IntVector | None) -> Vector:
     peaks = np.zeros(X.shape[1])
     np.maximum.at(peaks, X.indices, np.abs(X.data))
     return peaks if places is None else peaks[places]
+
+
+def _extremes(X: Any, places: IntVector) -> Matrix:
+    """The least and the largest entry of columns without a zero."""
+    columns = X[:, places]
+    columns = columns.toarray() if sp.issparse(columns) else columns
+    return np.array([columns.min(axis=0), columns.max(axis=0)])
 
 
 def _with_data(X: Any, data: AnyArray) -> Any:

@@ -94,6 +94,10 @@ class DenseDesign:
         low = self._array.min(axis=0, initial=0.0)
         return np.asarray(np.maximum(high, -low), dtype=np.float64)
 
+    def varying(self) -> Mask:
+        """Columns that are not constant."""
+        return np.asarray(self._array.max(axis=0) > self._array.min(axis=0))
+
     def shifted(self, exponent: AnyArray) -> DenseDesign:
         return DenseDesign(np.ldexp(self._array, -exponent), self.columns, owned=True)
 

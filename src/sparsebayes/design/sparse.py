@@ -124,6 +124,14 @@ class SparseDesign:
             peaks[filled] = np.maximum(peaks[filled], highest)
         return peaks
 
+    def varying(self) -> Mask:
+        """Columns that are not constant."""
+        varying = np.logical_or.reduce([np.diff(tile.indptr) < tile.shape[0] for tile in self._tiles])
+        for k in np.flatnonzero(~varying):  # a few: columns without a zero
+            parts = [tile.data[tile.indptr[k] : tile.indptr[k + 1]] for tile in self._tiles]
+            varying[k] = any((part != parts[0][0]).any() for part in parts)
+        return np.asarray(varying)
+
     def shifted(self, exponent: AnyArray) -> SparseDesign:
         return self._with_entries(lambda data, per_entry: np.ldexp(data, -per_entry), exponent)
 

@@ -150,6 +150,8 @@ def fit_problem(
         weight=weight,
         threads=n_threads,
         owned=not isinstance(basis, IdentityBasis),
+        # Where columns are not centred, which makes constants vanish, one would share the intercept's weight.
+        leave_out_constants=settings.basis == "features" and settings.fit_intercept and not taken.centre,
     )
     del matrix
     if settings.fit_intercept:

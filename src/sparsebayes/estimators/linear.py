@@ -35,7 +35,8 @@ class SBLClassifier(SparseBayesClassifier):
           evidence (Tipping & Faul), with the exact posterior of the few that are in. For few columns.
         - "dqn": the paper's DQN-SBL to the letter, Algorithms 1 and 2 with eq. 14 and 15 and its constants.
           O(M) memory beyond the data at any number of features M.
-        - "newton": classical SBL, Algorithm 2 with the full inverse of eq. 7. M x M memory.
+        - "newton": classical SBL, Algorithm 2 with the full inverse of eq. 7. M x M memory, or M x N where
+          there are more than twice as many columns as rows; 3.2 GB at most.
     tol : float, default=1e-3
         Stop when no log alpha changes by more (DELTA_LOGALPHA).
     max_iter : int, default=100

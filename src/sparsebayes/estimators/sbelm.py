@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from sparsebayes.basis import ACTIVATIONS, MAX_HELD, HiddenBasis
+from sparsebayes.basis import ACTIVATIONS, MAX_HELD, HiddenBasis, filled_columns
 from sparsebayes.design import HoldLimit
 from sparsebayes.estimators._base import SparseBayesClassifier
 from sparsebayes.recipes import BasisName
@@ -87,7 +87,8 @@ class SBELMClassifier(SparseBayesClassifier):
     classes_ : ndarray of shape (n_classes,)
         Labels, sorted.
     hidden_weights_ : ndarray of shape (n_nodes, n_features)
-        Input weights of the nodes that are kept, of all binary problems.
+        Input weights of the nodes that are kept, of all binary problems; zero for features that were zero
+        in every sample.
     hidden_biases_ : ndarray of shape (n_nodes,)
         Their biases.
     hidden_nodes_ : ndarray of shape (n_nodes,)
@@ -198,7 +199,7 @@ class SBELMClassifier(SparseBayesClassifier):
         self.verbose = verbose
 
     def _bases(self, X, codes, weight, numbers, problems, kept):
-        layer = HiddenBasis.random(self.activation, self.n_hidden, X.shape[1], kept.rng())
+        layer = HiddenBasis.random(self.activation, self.n_hidden, X.shape[1], kept.rng(), filled_columns(X))
         if self.hidden_scale == "auto" and self.solver == "auto":
             layer = layer.fitted_to(X, weight)
         elif self.hidden_scale != "auto":
@@ -212,7 +213,7 @@ class SBELMClassifier(SparseBayesClassifier):
         )
 
     def _keep_basis(self, bases):
-        layer = HiddenBasis.merged(bases)
+        layer = HiddenBasis.merged(bases).over(self.n_features_in_)
         self._activation, self._n_drawn = layer.activation, layer.n_drawn
         self.hidden_nodes_ = layer.numbers
         self.hidden_weights_, self.hidden_biases_ = layer.weights, layer.biases

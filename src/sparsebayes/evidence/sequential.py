@@ -21,13 +21,12 @@ import numpy as np
 from sparsebayes import ard, link
 from sparsebayes._typing import AnyArray, IntVector, Mask, Matrix, RowValues, Vector
 from sparsebayes.checkpoint import NO_KEEPER, Keeper
-from sparsebayes.curvature import CholeskyCurvature
+from sparsebayes.curvature import CholeskyCurvature, cholesky
 from sparsebayes.design import Design, Meter, Metered
 from sparsebayes.evidence.fit import Fit, FitStatus, Record, State
 from sparsebayes.evidence.recording import Stopwatch, make_record
 from sparsebayes.evidence.resuming import Iteration, iterations, kept_iteration
 from sparsebayes.map_solvers import MapResult, MapSolver
-from sparsebayes.map_solvers.newton import cholesky
 from sparsebayes.objective import Objective
 
 # Columns have unit variance: below this a single one may move a margin by a hundred, which is no prior at

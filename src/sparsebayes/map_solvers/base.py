@@ -13,6 +13,8 @@ from sparsebayes.curvature import Curvature
 from sparsebayes.design import Design
 from sparsebayes.objective import Objective, Point
 
+MAX_HELD = 20_000**2  # numbers in a solver's own matrix: 3.2 GB
+
 
 class MapStatus(Enum):
     """Why a solver stopped; the values are the messages."""
@@ -39,9 +41,8 @@ class MapSolver(Protocol):
     @property
     def needs(self) -> frozenset[str]: ...
 
-    @property
-    def max_columns(self) -> int | None:
-        """The widest design it can take, None for any."""
+    def held(self, n_rows: int, n_columns: int) -> tuple[int, int]:
+        """The shape of the largest matrix that it makes of a design."""
 
     def solve(self, objective: Objective, w0: Vector) -> MapResult: ...
 
@@ -52,11 +53,11 @@ def admit(solver: MapSolver, design: Design) -> None:
     missing = sorted(verb for verb in solver.needs if not hasattr(design, verb))
     if missing:
         raise ValueError(f"{name} needs {', '.join(missing)}, which {storage} does not offer.")
-    n_columns = design.shape[1]
-    if solver.max_columns is not None and n_columns > solver.max_columns:
+    height, width = solver.held(*design.shape)
+    if height * width > MAX_HELD:
         raise ValueError(
-            f"{name} holds a matrix of {n_columns} x {n_columns} ({n_columns**2 * 8 / 1e9:.3g} GB) for this "
-            f"many columns; it takes at most {solver.max_columns}. Use solver='auto' or 'dqn'."
+            f"{name} holds a matrix of {height} x {width} ({height * width * 8 / 1e9:.3g} GB) for this "
+            f"many columns; it takes at most {MAX_HELD * 8 / 1e9:.2g} GB. Use solver='auto' or 'dqn'."
         )
 
 

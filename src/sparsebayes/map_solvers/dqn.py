@@ -31,7 +31,9 @@ class DQNSolver:
     tol: float = 1e-1  # epsilon
     max_iter: int = 100  # MaxIts_qn
     needs: frozenset[str] = frozenset()
-    max_columns: int | None = None
+
+    def held(self, n_rows: int, n_columns: int) -> tuple[int, int]:
+        return 0, 0
 
     def solve(self, objective: Objective, w0: Vector) -> MapResult:
         point = objective.at(w0.copy())

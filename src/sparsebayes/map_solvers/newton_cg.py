@@ -29,7 +29,9 @@ class NewtonCGSolver:
     max_iter: int = 100
     min_iter: int = 0
     needs: frozenset[str] = frozenset({"sq_rmatvec"})
-    max_columns: int | None = None
+
+    def held(self, n_rows: int, n_columns: int) -> tuple[int, int]:
+        return 0, 0
 
     def solve(self, objective: Objective, w0: Vector) -> MapResult:
         point, gradient, target = start(objective, w0, self.tol)
