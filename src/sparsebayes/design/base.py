@@ -51,7 +51,7 @@ class Design(Protocol):
         """X^T R for an R of few columns."""
 
     def gram(self, h: RowValues) -> Matrix:
-        """X^T diag(h) X, an M x M matrix: only for designs with few columns."""
+        """X^T diag(h) X for h >= 0, an M x M matrix: only for designs with few columns."""
 
     def row_blocks(self) -> Iterator[tuple[slice, Matrix]]:
         """X as dense blocks of rows, in order: only for designs with few columns."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from scipy.linalg import blas
 
 from sparsebayes._typing import AnyArray, IntVector, Mask, Matrix, Vector
 
@@ -68,9 +69,11 @@ class DenseDesign:
         return out
 
     def gram(self, h: Vector) -> Matrix:
-        out = np.zeros((self.shape[1], self.shape[1]))
-        for rows, block in self.row_blocks():
-            out += block.T @ (h[rows, None] * block)
+        # One triangle, which is half the work, and without a temporary of its size for every block.
+        out = np.zeros((self.shape[1], self.shape[1]), order="F")
+        for rows, block in self.row_blocks() if out.size else ():
+            out = blas.dsyrk(1.0, (np.sqrt(h[rows, None]) * block).T, beta=1.0, c=out, overwrite_c=1)
+        out += np.triu(out, 1).T
         return out
 
     def take(self, keep: Mask) -> DenseDesign:
