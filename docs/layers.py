@@ -1,6 +1,6 @@
-"""The order of the package's layers, who imports whom, and the picture of both: ``python docs/layers.py`` draws it.
+"""The order of the package's layers, who imports whom, and the picture of both.
 
-Needs nothing but the standard library.
+``python docs/layers.py`` draws the picture anew; it needs nothing but the standard library.
 """
 
 from __future__ import annotations
