@@ -20,6 +20,7 @@ extensions = [
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 autodoc_inherit_docstrings = True
+myst_enable_extensions = ["deflist"]
 myst_heading_anchors = 3
 exclude_patterns = ["_build"]
 
@@ -31,14 +32,12 @@ sphinx_gallery_conf = {
     "abort_on_example_error": True,
     "capture_repr": (),
     "doc_module": ("sparsebayes",),
-    "backreferences_dir": "gallery/uses",
     "download_all_examples": False,
     "thumbnail_size": (560, 392),
     # Times differ from build to build.
     "min_reported_time": 1e9,
     "write_computation_times": False,
     "show_signature": False,
-    "plot_gallery": "True",
 }
 
 html_theme = "pydata_sphinx_theme"
@@ -47,9 +46,9 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_theme_options = {
-    "header_links_before_dropdown": 5,
+    "header_links_before_dropdown": 6,
     "navbar_align": "left",
-    "show_prev_next": True,
+    "show_toc_level": 2,
     "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
     "footer_start": ["copyright"],
     "footer_end": [],

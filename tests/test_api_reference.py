@@ -21,6 +21,9 @@ NAMES = [
 REFERENCE = (Path(__file__).parent.parent / "docs" / "api.md").read_text(encoding="utf-8")
 
 
+SECTIONS = re.findall(r"^```\{eval-rst\}\n(.*?)^```$", REFERENCE, re.MULTILINE | re.DOTALL)
+
+
 def documented():
     """The objects that the reference describes: an object of two names is there under one of them."""
     for path in re.findall(r"^\.\. auto(?:class|function|exception):: (\S+)$", REFERENCE, re.MULTILINE):
@@ -38,6 +41,13 @@ def test_a_public_name_is_in_the_reference_with_an_example(module, name):
 def test_the_reference_has_public_names_alone():
     public = [getattr(import_module(module), name) for module, name in NAMES]
     assert all(any(value is one for one in public) for value in documented())
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+def test_the_list_above_a_section_has_what_is_in_it(section):
+    described = re.findall(r"^\.\. auto(?:class|function|exception):: (\S+)$", section, re.MULTILINE)
+    listed = re.findall(r"^   (sparsebayes\.\S+)$", section, re.MULTILINE)
+    assert listed == (described if len(described) > 1 else [])
 
 
 def test_the_version_is_in_the_reference():
