@@ -35,8 +35,8 @@ def spectrum(clf, title):
 # with precisions that go on rising without a gap: the spectrum alone does not say where to cut.
 #
 # ``"auto"`` learns one precision for all features, in units of their spread, and drops columns by what they
-# are worth to the evidence. Its spectrum is flat, and says nothing of which features matter. It keeps the
-# same four, and 17 others.
+# are worth to the evidence. Its spectrum is flat, and says little of which features matter. It keeps the same
+# four, and 17 others.
 
 spectrum(SBLClassifier("newton", scale="columns", max_iter=1000).fit(X, y), 'SBLClassifier("newton")')
 spectrum(SBLClassifier().fit(X, y), "SBLClassifier()")
