@@ -102,7 +102,7 @@ def picture() -> str:
             y += height + GAP
     longest = y - TITLE - ROW
     for name, imported in reduced(graph()).items():
-        for other in sorted(imported, key=RANK.__getitem__):
+        for other in sorted(imported, key=middle.__getitem__):
             # Arrows end a little below the middle of a box and begin a little above it: they do not meet.
             start, end = middle[name] - 4, middle[other] + 4
             bulge = BOX + 18 + round(370 * ((start - end) / longest) ** 0.75)

@@ -46,7 +46,7 @@ def test_the_reference_has_public_names_alone():
 @pytest.mark.parametrize("section", SECTIONS)
 def test_the_list_above_a_section_has_what_is_in_it(section):
     described = re.findall(r"^\.\. auto(?:class|function|exception):: (\S+)$", section, re.MULTILINE)
-    listed = re.findall(r"^   (sparsebayes\.\S+)$", section, re.MULTILINE)
+    listed = re.findall(r"^   ~(sparsebayes\.\S+)$", section, re.MULTILINE)
     assert listed == (described if len(described) > 1 else [])
 
 

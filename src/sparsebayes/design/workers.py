@@ -74,7 +74,7 @@ class Workers:
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> cluster = {"n_workers": 1, "threads_per_worker": 1, "processes": False, "dashboard_address": None}
     >>> with TemporaryDirectory() as folder, Client(**cluster) as client:
-    ...     store = BlockStore.write(f"{folder}/store", X[:, :2], y, block_rows=300)
+    ...     store = BlockStore.write(f"{folder}/store", X[:, :1], y, block_rows=300)
     ...     there = SBLClassifier().fit(store, client=Workers(client, patience=10.0))
     ...     here = SBLClassifier().fit(store)
     >>> bool((there.coef_ == here.coef_).all())
