@@ -57,9 +57,9 @@ calibration(SBLClassifier(), "SBLClassifier()")
 plt.show()
 
 # %%
-# It does not help everywhere. Here are RVMs of forty rows of two half moons, a point for each of sixty training
-# sets, judged on the same new rows. Two thirds of them are above the line: they lose a little by moderation. The
-# others gain, and those that were most wrong gain much, so that the mean is lower as well.
+# It does not help everywhere. Here are RVMs of forty rows of two half moons, a point for each of sixty
+# training sets, judged on the same new rows. Two thirds of them are above the line: they lose a little by
+# moderation. The others gain, and those that were most wrong gain much, so that the mean is lower as well.
 
 X_new, y_new = make_moons(1000, noise=0.35, random_state=0)
 losses = {"mode": [], "moderated": []}
