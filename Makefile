@@ -28,8 +28,9 @@ format: $(VENV)/.dev  ## rewrite in house style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-docs: $(VENV)/.docs  ## the documentation, in docs/_build/html
-	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+docs: $(VENV)/.docs  ## the documentation with its gallery, in docs/_build/html; links within it are checked
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	$(BIN)/python docs/check_links.py docs/_build/html
 
 bench: $(VENV)/.dev  ## the benchmarks at quick settings: the gate of continuous integration
 	$(BIN)/python -m benchmarks.passes --quick
@@ -72,7 +73,7 @@ conformance: $(VENV)/.dev  ## the rows of the conformance suite, ours and rivals
 	$(BIN)/python -m benchmarks.conformance
 
 clean:  ## remove what the other targets made
-	rm -rf $(VENV) docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) docs/_build docs/gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \

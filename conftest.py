@@ -7,8 +7,16 @@ from importlib.util import find_spec
 
 import pytest
 
-missing = [name for name in ("onnx", "onnxruntime", "skl2onnx", "pyarrow") if find_spec(name) is None]
-words = {"pyarrow" if name == "pyarrow" else "onnx" for name in missing}
+# Optional packages, and the word that tells examples which need them.
+WORDS = {
+    "onnx": "onnx",
+    "onnxruntime": "onnx",
+    "skl2onnx": "onnx",
+    "pyarrow": "pyarrow",
+    "distributed": "distributed",
+}
+missing = [name for name in WORDS if find_spec(name) is None]
+words = {WORDS[name] for name in missing}
 modules = {"onnx": "src/sparsebayes/export/onnx_graph.py", "pyarrow": "src/sparsebayes/io/arrow.py"}
 collect_ignore = [path for name, path in modules.items() if name in missing]
 

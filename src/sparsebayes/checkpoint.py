@@ -31,7 +31,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from sparsebayes._typing import AnyArray, Mask
-from sparsebayes.io import FileKind, read_checked, write_checked
+from sparsebayes.io.checked import FileKind, read_checked, write_checked
 
 VERSION = 1
 # Files are compared with their own size before memory is taken; this is no more than a sanity check.
@@ -49,7 +49,22 @@ Arrays = Mapping[str, AnyArray]
 
 
 class CheckpointError(ValueError):
-    """A checkpoint is damaged, or of other data or parameters."""
+    """A checkpoint is damaged, or of other data or parameters.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sparsebayes import CheckpointError, SBLClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> with TemporaryDirectory() as folder:
+    ...     clf = SBLClassifier(checkpoint=folder, resume=True).fit(X, y)
+    ...     try:
+    ...         clf.fit(X[:-1], y[:-1])
+    ...     except CheckpointError as error:
+    ...         print("other data" in str(error))
+    True
+    """
 
 
 KIND = FileKind(b"\x89SBC\r\n\x1a\n", "checkpoint", CheckpointError)

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from sparsebayes._typing import AnyArray
 from sparsebayes.basis import Basis, HiddenBasis, IdentityBasis, KernelBasis
 from sparsebayes.frozen import MAX_LABEL_CHARACTERS, FrozenModel, as_frozen
-from sparsebayes.io import MAX_BYTES, ModelFileError, read_checked, write_checked
+from sparsebayes.io.checked import MAX_BYTES, ModelFileError, read_checked, write_checked
 from sparsebayes.kernels import Kernel
 from sparsebayes.posterior import Posterior
 
@@ -67,6 +67,18 @@ def load_model(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> F
     ------
     ModelFileError
         If the file is damaged, cut off, of a newer format, or no model.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from sklearn.datasets import load_iris
+    >>> from sparsebayes import RVMClassifier, load_model, save_model
+    >>> X, y = load_iris(return_X_y=True)
+    >>> with TemporaryDirectory() as folder:
+    ...     save_model(RVMClassifier().fit(X, y), f"{folder}/iris.sbm")
+    ...     model = load_model(f"{folder}/iris.sbm")
+    >>> model.predict(X[:3]).tolist()
+    [0, 0, 0]
     """
     header, arrays = read_checked(path, FrozenModel.schema_version, max_bytes)
     try:

@@ -43,7 +43,7 @@ class Source:
     @property
     def kind(self) -> str:
         """The format: that which was asked for, or which the name tells."""
-        from sparsebayes.io import format_of
+        from sparsebayes.io.tables import format_of
 
         if self.format is not None:
             return self.format

@@ -85,7 +85,7 @@ def fetch(name: str, no_download: bool) -> None:
 def example(name: str, output: str | None) -> None:
     from sklearn import datasets
 
-    from sparsebayes.io import replaced
+    from sparsebayes.io.checked import replaced
 
     data: Any = getattr(datasets, f"load_{name}")()
     text = io.StringIO()

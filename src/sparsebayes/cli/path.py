@@ -98,7 +98,7 @@ def _parts(source: Source, test: str | None, holdout: float, seed: int) -> tuple
 
 
 def _write(points: list[dict[str, Any]], output: str) -> None:
-    from sparsebayes.io import replaced
+    from sparsebayes.io.checked import replaced
 
     text = io.StringIO()
     writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")

@@ -43,7 +43,7 @@ def command(model: str, proba: bool, header: bool, as_json: bool, output: str | 
         if output in (None, "-"):
             sys.stdout.writelines(lines)
             return
-    from sparsebayes.io import replaced
+    from sparsebayes.io.checked import replaced
 
     with replaced(output) as file:
         file.writelines(line.encode() for line in lines)

@@ -19,7 +19,23 @@ BETWEEN_LOOKS = 1.0
 
 
 class WorkersLostError(RuntimeError):
-    """A cluster has no worker left, does not answer, or gave a task up."""
+    """A cluster has no worker left, does not answer, or gave a task up.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from distributed import Client
+    >>> from sparsebayes import SBLClassifier, Workers, WorkersLostError
+    >>> from sparsebayes.io import BlockStore
+    >>> cluster = {"n_workers": 0, "processes": False, "dashboard_address": None}
+    >>> with TemporaryDirectory() as folder, Client(**cluster) as client:
+    ...     store = BlockStore.write(f"{folder}/store", [[0.0], [1.0]], ["no", "yes"])
+    ...     try:
+    ...         SBLClassifier().fit(store, client=Workers(client, patience=0.1))
+    ...     except WorkersLostError as error:
+    ...         print(str(error).partition(".")[0])
+    All workers of the cluster are gone, for 0 seconds
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +61,24 @@ class Workers:
     patience : float, default=30
         Seconds after which a worker that is silent is given up and its work done again by the others; and
         after which a cluster without workers is an error.
+
+    Examples
+    --------
+    A cluster of one worker, which is a thread of this process:
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from distributed import Client
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sparsebayes import SBLClassifier, Workers
+    >>> from sparsebayes.io import BlockStore
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> cluster = {"n_workers": 1, "threads_per_worker": 1, "processes": False, "dashboard_address": None}
+    >>> with TemporaryDirectory() as folder, Client(**cluster) as client:
+    ...     store = BlockStore.write(f"{folder}/store", X[:, :1], y, block_rows=300)
+    ...     there = SBLClassifier().fit(store, client=Workers(client, patience=10.0))
+    ...     here = SBLClassifier().fit(store)
+    >>> bool((there.coef_ == here.coef_).all())
+    True
     """
 
     nearby = False

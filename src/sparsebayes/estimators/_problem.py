@@ -72,6 +72,17 @@ class Progress:
         Its two labels; the first is None in one-vs-rest.
     record : dict
         The iteration's entry in ``history_``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sparsebayes import SBLClassifier
+    >>> def show(progress):
+    ...     if progress.iteration % 8 == 0:
+    ...         print(progress.iteration, "iterations,", len(progress.features), "features")
+    >>> clf = SBLClassifier(callbacks=[show]).fit(*load_breast_cancer(return_X_y=True))
+    8 iterations, 12 features
+    16 iterations, 3 features
     """
 
     def __init__(

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from sparsebayes.export.csource import CType, Source
 from sparsebayes.export.quantised import BITS, Agreement, Tables
 from sparsebayes.frozen import as_frozen
-from sparsebayes.io import replaced
+from sparsebayes.io.checked import replaced
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +26,17 @@ class CExport:
         Bytes of the constants, names apart: most of what the model takes of a program.
     agreement : Agreement or None
         For a quantised model, how it compares with the exact one.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sparsebayes import SBLClassifier, export_c
+    >>> clf = SBLClassifier().fit(*load_breast_cancer(return_X_y=True))
+    >>> with TemporaryDirectory() as folder:
+    ...     exports = [export_c(clf, f"{folder}/model.c", dtype=dtype) for dtype in ("double", "float")]
+    >>> [export.table_bytes for export in exports], exports[0].agreement
+    ([136, 76], None)
     """
 
     paths: tuple[Path, ...]

@@ -11,7 +11,7 @@ import numpy as np
 
 from sparsebayes._typing import AnyArray
 from sparsebayes.frozen import FrozenModel, as_frozen
-from sparsebayes.io import replaced
+from sparsebayes.io.checked import replaced
 
 if TYPE_CHECKING:
     from onnx import ModelProto

@@ -30,6 +30,17 @@ class Agreement:
         Largest difference of a probability.
     mean_difference : float
         Mean difference of a probability.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from sklearn.datasets import load_iris
+    >>> from sparsebayes import RVMClassifier, export_c
+    >>> X, y = load_iris(return_X_y=True)
+    >>> with TemporaryDirectory() as folder:
+    ...     export = export_c(RVMClassifier().fit(X, y), f"{folder}/iris.c", quantise="int8", X=X)
+    >>> export.agreement.n_rows, export.agreement.same_labels > 0.95
+    (150, True)
     """
 
     n_rows: int

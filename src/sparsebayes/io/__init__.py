@@ -1,30 +1,19 @@
 """Reading rows, rows on disk in blocks, and files that are written whole or not at all."""
 
-from sparsebayes.io.checked import (
-    MAX_BYTES,
-    MODEL_FILE,
-    FileKind,
-    ModelFileError,
-    read_checked,
-    replaced,
-    write_checked,
-)
+from sparsebayes.io.checked import ModelFileError
 from sparsebayes.io.convert import convert_svmlight
 from sparsebayes.io.lines import SvmlightFormatError
 from sparsebayes.io.manifest import StoreError
 from sparsebayes.io.roles import Columns, Table, TableError
 from sparsebayes.io.store import Block, BlockStore
 from sparsebayes.io.svmlight import read_svmlight
-from sparsebayes.io.tables import format_of, read_table
+from sparsebayes.io.tables import read_table
 from sparsebayes.io.writer import StoreWriter
 
 __all__ = [
-    "MAX_BYTES",
-    "MODEL_FILE",
     "Block",
     "BlockStore",
     "Columns",
-    "FileKind",
     "ModelFileError",
     "StoreError",
     "StoreWriter",
@@ -32,10 +21,6 @@ __all__ = [
     "Table",
     "TableError",
     "convert_svmlight",
-    "format_of",
-    "read_checked",
     "read_svmlight",
     "read_table",
-    "replaced",
-    "write_checked",
 ]

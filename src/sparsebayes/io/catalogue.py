@@ -35,6 +35,15 @@ class DatasetInfo:
     part_of : str or None
         The set whose rows with these ``labels`` are this set.
     labels : tuple of int
+
+    Examples
+    --------
+    >>> from sparsebayes.io import datasets
+    >>> info = datasets.describe("colon-cancer")
+    >>> info.n_rows, info.n_features, info.file
+    (62, 2000, 'colon-cancer.bz2')
+    >>> info.note
+    "With LIBSVM's normalisation."
     """
 
     name: str

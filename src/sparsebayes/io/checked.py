@@ -58,7 +58,21 @@ DTYPES: dict[str, type[np.generic]] = {
 
 
 class ModelFileError(ValueError):
-    """A model file is damaged, of a newer format, or not a model file at all."""
+    """A model file is damaged, of a newer format, or not a model file at all.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from sparsebayes import ModelFileError, load_model
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "notes.sbm").write_text("Not a model, but a few words about one.")
+    ...     try:
+    ...         load_model(Path(folder, "notes.sbm"))
+    ...     except ModelFileError as error:
+    ...         print(str(error).split("notes.sbm: ")[1])
+    it is not a model file of sparsebayes.
+    """
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,22 @@ DType = type[np.floating[Any]]
 
 
 class DatasetError(OSError):
-    """A data set is not to be had, or its file is not what it should be."""
+    """A data set is not to be had, or its file is not what it should be.
+
+    Examples
+    --------
+    >>> import os
+    >>> from tempfile import TemporaryDirectory
+    >>> from unittest.mock import patch
+    >>> from sparsebayes.io import datasets
+    >>> with TemporaryDirectory() as empty:
+    ...     with patch.dict(os.environ, SPARSEBAYES_DATA=empty, SPARSEBAYES_CACHE=empty):
+    ...         try:
+    ...             datasets.load("iris", download=False)
+    ...         except datasets.DatasetError as error:
+    ...             print(str(error).partition(" is not in ")[0])
+    The data set 'iris'
+    """
 
 
 def read(path: Path, info: DatasetInfo, dtype: DType) -> tuple[Any, AnyArray, DatasetInfo]:

@@ -13,7 +13,18 @@ LABEL_NAMES = ("label", "target", "class", "y")
 
 
 class TableError(ValueError):
-    """A table cannot be read: ``file:line: reason``."""
+    """A table cannot be read: ``file:line: reason``.
+
+    Examples
+    --------
+    >>> from io import BytesIO
+    >>> from sparsebayes.io import TableError, read_table
+    >>> try:
+    ...     read_table(BytesIO(b"height,label\\n1.8,yes\\ntall,no\\n"), format="csv")
+    ... except TableError as error:
+    ...     print(error)
+    <stream>:3: column 'height': not a finite number: 'tall'.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +41,15 @@ class Columns:
         Columns to leave out.
     features : sequence of str or None
         Features to take, in this order; all columns that are left if None.
+
+    Examples
+    --------
+    >>> from io import BytesIO
+    >>> from sparsebayes.io import Columns, read_table
+    >>> text = BytesIO(b"id,height,seen,kind\\n7,1.8,2,tree\\n8,0.2,1,herb\\n")
+    >>> table = read_table(text, format="csv", columns=Columns(label="kind", weight="seen", ignore=["id"]))
+    >>> table.feature_names, table.y.tolist(), table.sample_weight.tolist()
+    (['height'], ['tree', 'herb'], [2.0, 1.0])
     """
 
     label: str | None = None
@@ -90,6 +110,14 @@ class Table:
         Weights of the rows.
     feature_names : list of str or None
         Names of the columns of X.
+
+    Examples
+    --------
+    >>> from io import BytesIO
+    >>> from sparsebayes.io import read_table
+    >>> table = read_table(BytesIO(b"height,width,label\\n1.8,0.6,yes\\n0.2,0.1,no\\n"), format="csv")
+    >>> table.X.shape, table.y.tolist(), table.feature_names
+    ((2, 2), ['yes', 'no'], ['height', 'width'])
     """
 
     X: Any

@@ -11,7 +11,8 @@ import numpy as np
 
 from sparsebayes._typing import IntVector
 from sparsebayes.frozen import FrozenModel, as_frozen
-from sparsebayes.io import BlockStore, replaced
+from sparsebayes.io import BlockStore
+from sparsebayes.io.checked import replaced
 from sparsebayes.report.described import NAMED_CLASSES, Described
 from sparsebayes.report.evaluation import Evaluation, coded, evaluate
 from sparsebayes.report.judged import judged_section, rivals_section
