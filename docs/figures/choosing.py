@@ -87,8 +87,8 @@ def draw() -> Path:
         for k, answer in enumerate(band["answers"]):
             x = MARGIN + QUESTIONS + k * (width + GAP)
             parts.append(
-                f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="6" fill="{band["colour"]}" '
-                f'fill-opacity="0.08" stroke="{band["colour"]}"/>'
+                f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="6" '
+                f'fill="{band["colour"]}" fill-opacity="0.08" stroke="{band["colour"]}"/>'
             )
             first = y + height / 2 - LINE * (len(answer) - 1) / 2 + 4
             for line, words in enumerate(answer):
