@@ -63,3 +63,14 @@ def test_command_line_guide(tmp_path):
     }
     assert written <= {path.name for path in tmp_path.iterdir()}
     assert len((tmp_path / "probabilities.tsv").read_text().splitlines()) == 570
+
+
+def test_the_guide_s_chapter_on_the_command_line(tmp_path):
+    page = (ROOT / "docs" / "guide" / "command_line.md").read_text()
+    (commands,) = blocks(page, "sh")
+    printed = run(commands, tmp_path).splitlines()
+    for line in blocks(page, "text")[0].splitlines():
+        shown = line.split("\t")
+        assert any(
+            [word[:10] for word in shown] == [word[:10] for word in each.split("\t")] for each in printed
+        )
