@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
+import os
 import re
+import shutil
+import subprocess
 
 import numpy as np
 import pytest
@@ -111,3 +115,25 @@ def test_every_path_in_the_pages_on_extending_exists():
     for page in (DOCS / "extending").glob("*.md"):
         for path in re.findall(r"`((?:src|tests|docs|benchmarks)/[\w/.]+\.\w+)`", page.read_text()):
             assert (ROOT / path).exists(), f"{page.name}: {path}"
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="there is no git here")
+@pytest.mark.parametrize("page", ["solver", "kernel"])
+def test_diffs_in_the_pages_on_extending_apply(page, tmp_path):
+    text = (DOCS / "extending" / f"{page}.md").read_text()
+    diffs = re.findall(r"^```diff\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
+    assert len(diffs) == 2
+    changed = [
+        tmp_path / name for diff in diffs for name in re.findall(r"^\+\+\+ b/(.+)$", diff, re.MULTILINE)
+    ]
+    for path in changed:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / path.relative_to(tmp_path), path)
+    for diff in diffs:
+        # Not as part of a repository that the folder may be in.
+        environment = {**os.environ, "GIT_CEILING_DIRECTORIES": str(tmp_path.parent)}
+        command = ["git", "apply", "-"]
+        subprocess.run(command, input=diff, cwd=tmp_path, env=environment, text=True, check=True)
+    for path in changed:
+        assert path.read_text() != (ROOT / path.relative_to(tmp_path)).read_text()
+        ast.parse(path.read_text())
