@@ -74,6 +74,15 @@ def test_measured_figures_are_those_of_the_result_files():
         assert text in README
 
 
+def test_draws_on_which_scales_were_found_and_not():
+    cells = result("rivals/large_kernels")["cells"]
+    missed, found = (f"{each['acc']:.1f}%" for each in cells["generated-20000 rvm"])
+    kernels = " ".join((ROOT / "docs" / "guide" / "kernels.md").read_text().split())
+    assert f"({found} of test rows) and not on another ({missed}, " in kernels
+    svc = f"{cells['generated-20000 svc'][0]['acc']:.1f}%"
+    assert f"{svc} against {missed} on one draw" in (ROOT / "docs" / "guide" / "when_not.md").read_text()
+
+
 def test_every_command_is_run_by_a_test_or_by_the_makefile():
     makefile = (ROOT / "Makefile").read_text()
     walk = README.split("## From rows to a device")[1].split("\n## ")[0]
