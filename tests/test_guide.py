@@ -118,7 +118,7 @@ def test_every_path_in_the_pages_on_extending_exists():
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="there is no git here")
-@pytest.mark.parametrize("page", ["solver", "kernel"])
+@pytest.mark.parametrize("page", ["solver", "kernel", "storage"])
 def test_diffs_in_the_pages_on_extending_apply(page, tmp_path):
     text = (DOCS / "extending" / f"{page}.md").read_text()
     diffs = re.findall(r"^```diff\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
