@@ -68,9 +68,4 @@ def test_command_line_guide(tmp_path):
 def test_the_guide_s_chapter_on_the_command_line(tmp_path):
     page = (ROOT / "docs" / "guide" / "command_line.md").read_text()
     (commands,) = blocks(page, "sh")
-    printed = run(commands, tmp_path).splitlines()
-    for line in blocks(page, "text")[0].splitlines():
-        shown = line.split("\t")
-        assert any(
-            [word[:10] for word in shown] == [word[:10] for word in each.split("\t")] for each in printed
-        )
+    assert run(commands, tmp_path).endswith(blocks(page, "text")[0])
