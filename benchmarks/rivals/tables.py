@@ -149,8 +149,8 @@ ALTERNATIVES = (
     ),
     (
         "sklearn-rvm",
-        """{rvm_times} times faster (breast cancer, german); log loss lower by {rvm_loss}; german by {rvm_german}
-        points""",
+        """{rvm_times} times faster (breast cancer, german); log loss lower by {rvm_loss}; german by
+        {rvm_german} points""",
         "breast cancer by {rvm_accuracy} points",
     ),
     (
