@@ -74,6 +74,23 @@ def test_measured_figures_are_those_of_the_result_files():
         assert text in README
 
 
+def test_figures_in_the_chapter_on_text():
+    page = (ROOT / "docs" / "guide" / "text.md").read_text()
+    points = {model: tables.wide_point("news20.binary", model) for model in ("sbl-cv", "lr-l2")}
+    chosen = tables.wide_point("news20.binary", "sbl", chosen=True)
+    found = result("rivals/wide")["against_l1"].values()
+    gains = [each["gain"] for each in found]
+    for text in (
+        f"{tables.size(chosen['n'])} features and {chosen['acc']:.1f}% there",
+        f"{tables.size(points['sbl-cv']['n'])} of them, and has {points['sbl-cv']['acc']:.1f}%",
+        f"as l2 at its best C has ({points['lr-l2']['acc']:.1f}%)",
+        f"takes {figures('rivals/timing')['whole path over a liblinear-l1 fit']:.1f} times as long",
+        f"(by {min(gains):.2f} to {max(gains):.1f}",
+    ):
+        assert text in page
+    assert tables.result("wide") == result("rivals/wide")
+
+
 def test_draws_on_which_scales_were_found_and_not():
     cells = result("rivals/large_kernels")["cells"]
     missed, found = (f"{each['acc']:.1f}%" for each in cells["generated-20000 rvm"])
