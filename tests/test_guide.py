@@ -14,6 +14,7 @@ import pytest
 
 from sparsebayes.estimators import rvm
 from sparsebayes.evidence import FitStatus
+from sparsebayes.kernels import NAMES as NAMES_OF_KERNELS
 from sparsebayes.map_solvers import NewtonSolver
 from sparsebayes.recipes import AUTO_FOR_KERNELS, EXACT_BELOW, RECIPES
 from tests.test_walks import ROOT
@@ -85,6 +86,12 @@ def test_limits_are_those_of_the_code():
         f"vectors are chosen on {spaced(rvm.ROWS_OF_THE_PART)} rows",
     ):
         assert limit in page
+
+
+def test_there_are_seven_kernels():
+    assert len(NAMES_OF_KERNELS) == 7
+    for page in (ROOT / "README.md", GUIDE / "kernels.md"):
+        assert "seven" in page.read_text()
 
 
 def resolved(name):
