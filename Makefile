@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo demo-dask test lint types format docs bench bench-full bench-rivals bench-paper soak conformance clean
+.PHONY: help demo demo-dask test lint types format docs figures bench bench-full bench-rivals bench-paper soak conformance clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -31,6 +31,10 @@ format: $(VENV)/.dev  ## rewrite in house style
 docs: $(VENV)/.docs  ## the documentation with its gallery, in docs/_build/html; links within it are checked
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	$(BIN)/python docs/check_links.py docs/_build/html
+
+figures: $(VENV)/.dev  ## the figures and the tables of rivals in the guide and the README, from committed results
+	$(BIN)/python -m docs.figures
+	$(BIN)/python -m benchmarks.rivals.tables
 
 bench: $(VENV)/.dev  ## the benchmarks at quick settings: the gate of continuous integration
 	$(BIN)/python -m benchmarks.passes --quick

@@ -53,4 +53,4 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": [],
 }
-html_sidebars = {"index": [], "guide": []}  # pages without others below them
+html_sidebars = {"index": []}

@@ -63,3 +63,9 @@ def test_command_line_guide(tmp_path):
     }
     assert written <= {path.name for path in tmp_path.iterdir()}
     assert len((tmp_path / "probabilities.tsv").read_text().splitlines()) == 570
+
+
+def test_the_guide_s_chapter_on_the_command_line(tmp_path):
+    page = (ROOT / "docs" / "guide" / "command_line.md").read_text()
+    (commands,) = blocks(page, "sh")
+    assert run(commands, tmp_path).endswith(blocks(page, "text")[0])

@@ -1,0 +1,151 @@
+"""What the README says is what the code and the result files say."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import sparsebayes
+from benchmarks.common import RESULTS
+from benchmarks.rivals import tables
+from tests.test_walks import ROOT, blocks
+
+README = (ROOT / "README.md").read_text()
+# Commands that are not run by a test of their own, and the line of the Makefile that runs them in .ci/run or
+# on another machine.
+LISTED = {
+    "make demo": "$(BIN)/python examples/demo.py",
+    "make test": "$(BIN)/python -m pytest",
+    "pip install -e .": "pip install --quiet --disable-pip-version-check -e '.[$*]'",
+    "pip install -e '.[test]'": "pip install --quiet --disable-pip-version-check -e '.[$*]'",
+}
+
+
+SVC = "mean accuracy minus SVC's, 13 sets"
+
+
+def result(name):
+    return json.loads((RESULTS / f"{name}.json").read_text())
+
+
+def figures(name):
+    return {each["name"]: each["measured"] for each in result(name)["figures"]}
+
+
+@pytest.mark.parametrize("name", tables.PAGES)
+def test_tables_of_rivals_are_what_the_result_files_make(name):
+    page = (ROOT / name).read_text()
+    assert "<!-- rivals: " in page
+    assert page == tables.filled(page), "run python -m benchmarks.rivals.tables"
+
+
+def test_a_mark_without_its_end_is_refused():
+    with pytest.raises(ValueError, match="has no end"):
+        tables.filled("<!-- rivals: wide -->\n")
+
+
+def test_measured_figures_are_those_of_the_result_files():
+    passes, growth, timing = figures("passes"), figures("growth"), figures("rivals/timing")
+    small, large = figures("rivals/small_kernels"), result("rivals/large_kernels")
+    slopes = [value for name, value in growth.items() if "scipy" not in name]
+    half_a_million = large["cells"]["generated-500000 rvm"]
+    accuracy = [100 * passes[f"test accuracy after outer iteration {k}"] for k in (1, 2)]
+    for text in (
+        "| {:.2f}% and {:.2f}% (".format(*accuracy),
+        "| {:.1f}; {:.2f}, with 2 threads {:.2f} |".format(
+            passes["peak memory of a fit, training CSRs"],
+            passes["Xw + X'r, seconds over scipy CSR's"],
+            passes["the same with 2 threads"],
+        ),
+        f"| at most {max(slopes):.2f} |",
+        f"| {timing['whole path over a liblinear-l1 fit']:.1f}; "
+        f"{timing['five folds over those of liblinear-l1']:.2f} |",
+        f"DQN-RVM on {small['sets of 13 at least as accurate as DQN-RVM']} of 13, with no more vectors on "
+        f"{small['sets of 13 with at most its vectors']}; ",
+        f"on average {-small[SVC]:.1f} points below a tuned SVC",
+        f"| {max(each['s'] for each in half_a_million):.0f} s, "
+        f"{max(each['gb'] for each in half_a_million):.1f} GB |",
+    ):
+        assert text in README
+
+
+def test_figures_in_the_chapter_on_text():
+    page = (ROOT / "docs" / "guide" / "text.md").read_text()
+    points = {model: tables.wide_point("news20.binary", model) for model in ("sbl-cv", "lr-l2")}
+    chosen = tables.wide_point("news20.binary", "sbl", chosen=True)
+    found = result("rivals/wide")["against_l1"].values()
+    gains = [each["gain"] for each in found]
+    for text in (
+        f"{tables.size(chosen['n'])} features and {chosen['acc']:.1f}% there",
+        f"{tables.size(points['sbl-cv']['n'])} of them, and has {points['sbl-cv']['acc']:.1f}%",
+        f"as l2 at its best C has ({points['lr-l2']['acc']:.1f}%)",
+        f"takes {figures('rivals/timing')['whole path over a liblinear-l1 fit']:.1f} times as long",
+        f"(by {min(gains):.2f} to {max(gains):.1f}",
+    ):
+        assert text in page
+    assert tables.result("wide") == result("rivals/wide")
+
+
+def test_draws_on_which_scales_were_found_and_not():
+    cells = result("rivals/large_kernels")["cells"]
+    missed, found = (f"{each['acc']:.1f}%" for each in cells["generated-20000 rvm"])
+    kernels = " ".join((ROOT / "docs" / "guide" / "kernels.md").read_text().split())
+    assert f"({found} of test rows) and not on another ({missed}, " in kernels
+    svc = f"{cells['generated-20000 svc'][0]['acc']:.1f}%"
+    assert f"{svc} against {missed} on one draw" in (ROOT / "docs" / "guide" / "when_not.md").read_text()
+
+
+def test_every_command_is_run_by_a_test_or_by_the_makefile():
+    makefile = (ROOT / "Makefile").read_text()
+    walk = README.split("## From rows to a device")[1].split("\n## ")[0]
+    others = [each for each in blocks(README, "sh") if each not in blocks(walk, "sh")]
+    commands = [line.split("#")[0].strip() for block in others for line in block.splitlines()]
+    assert sorted(commands) == sorted(LISTED)
+    for command in commands:
+        assert LISTED[command] in makefile
+
+
+def test_the_demo_runs(capsys, monkeypatch, tmp_path):
+    """On its smallest set, with the quickest two of its models."""
+    pytest.importorskip("matplotlib")
+    spec = importlib.util.spec_from_file_location("demo", ROOT / "examples" / "demo.py")
+    demo = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(demo)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(demo, "DATA", {"iris": demo.DATA["iris"]})
+    monkeypatch.setattr(demo, "MODELS", {name: demo.MODELS[name] for name in ("SBLClassifier()", "SVC()")})
+    monkeypatch.setattr(demo, "report", lambda: None)  # tests/test_report.py has what it calls
+    demo.main()
+    printed = capsys.readouterr().out
+    assert re.search(r"iris +SBLClassifier\(\) +9\d\.\d\d", printed)
+
+
+def test_versions_are_those_of_the_package():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    pythons = [each.rpartition(" ")[2] for each in project["classifiers"] if ":: Python :: 3." in each]
+    assert f"Python {pythons[0]} to {pythons[-1]}" in README
+    for requirement in project["dependencies"]:
+        name, version = requirement.split(">=")
+        assert name in README
+        assert name in ("click", "rich") or f"{name} ≥ {version}" in README
+    citation = (ROOT / "CITATION.cff").read_text()
+    assert f"\nversion: {sparsebayes.__version__}\n" in citation
+    assert "arXiv:2107.08195" in citation
+
+
+@pytest.mark.parametrize(
+    "page",
+    [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")],
+    ids=lambda p: p.name,
+)
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text()):
+        if not target.startswith(("http", "#", "mailto:")):
+            path = (page.parent / target.partition("#")[0]).resolve()
+            assert path.exists(), target
+            assert path.is_relative_to(Path(ROOT).resolve())
