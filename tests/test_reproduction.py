@@ -208,7 +208,7 @@ def test_table_2_has_all_sets_with_the_papers_grids():
                 assert (data, f"{model} flat") in found
             else:
                 assert n_points >= (5 if model.endswith("RVM") else 8)
-                assert found[data, model].why
+                assert found[data, model].why or not found[data, model].grid  # a whole grid needs no reason
 
 
 def test_tables_are_made_of_what_is_complete_and_say_what_is_not(tmp_path):
