@@ -5,7 +5,15 @@ A test of such a row is expected to fail, and failing to fail is an error.
 
 from __future__ import annotations
 
-LEDGER: dict[tuple[int, str], str] = {}
+_NOTHING_LEFT = (
+    "Of two rows eq. 8 prunes every kernel and every node, one after the other, and the fit says so: a model "
+    "without features, with a warning. `auto` and `sequential` find the one that separates the rows."
+)
+LEDGER: dict[tuple[int, str], str] = {
+    (46, "rvm newton"): _NOTHING_LEFT,
+    (46, "sbelm newton"): _NOTHING_LEFT,
+    (46, "sbelm dqn"): _NOTHING_LEFT,
+}
 
 # Not misses: how a row is asked.
 TERMS = {

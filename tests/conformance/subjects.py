@@ -42,10 +42,19 @@ OTHERS = [
     Subject("rvm", partial(RVMClassifier, random_state=0)),
     Subject("sbelm", partial(SBELMClassifier, 30, random_state=0)),
 ]
+# The same mode from a narrower prior, which diagonal steps on kernels and nodes come to in reasonable time.
+DQN_TIGHT_ON_OTHERS = DQN_TIGHT | {"init_alpha": 1.0}
+WITH_OTHER_SOLVERS = [
+    Subject("rvm dqn", partial(RVMClassifier, solver="dqn", random_state=0), DQN_TIGHT_ON_OTHERS),
+    Subject("rvm newton", partial(RVMClassifier, solver="newton", random_state=0)),
+    Subject("sbelm dqn", partial(SBELMClassifier, 30, solver="dqn", random_state=0), DQN_TIGHT_ON_OTHERS),
+    Subject("sbelm newton", partial(SBELMClassifier, 30, solver="newton", random_state=0)),
+    Subject("sbelm sequential", partial(SBELMClassifier, 30, solver="sequential", random_state=0)),
+]
 # Which estimator a subject's rows count for.
 ESTIMATOR_OF = {subject.name: "SBLClassifier" for subject in LINEAR} | {
-    "rvm": "RVMClassifier",
-    "sbelm": "SBELMClassifier",
+    subject.name: {"rvm": "RVMClassifier", "sbelm": "SBELMClassifier"}[subject.name.split()[0]]
+    for subject in OTHERS + WITH_OTHER_SOLVERS
 }
 
 
@@ -72,10 +81,10 @@ LINEAR_RIVALS = {
 # Fixture -> our subjects, and the rivals.
 FIXTURES: dict[str, tuple[list[Subject], dict[str, Subject]]] = {
     "estimator": ([LINEAR[0], *OTHERS], RIVALS),  # where the solver does not matter
-    "subject": ([*LINEAR, *OTHERS], RIVALS),
+    "subject": ([*LINEAR, *OTHERS, *WITH_OTHER_SOLVERS], RIVALS),
     "linear": (LINEAR, LINEAR_RIVALS),
     # Where a row asks for what only ours have.
-    "own": ([*LINEAR, *OTHERS], {}),
+    "own": ([*LINEAR, *OTHERS, *WITH_OTHER_SOLVERS], {}),
     "own_linear": (LINEAR, {}),
 }
 

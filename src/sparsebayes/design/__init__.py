@@ -6,7 +6,7 @@ from sparsebayes.design.dense import row_slices
 from sparsebayes.design.intercept import WithIntercept
 from sparsebayes.design.meter import Meter, Metered
 from sparsebayes.design.row_vector import RowVector, rowwise, rowwise_with_totals
-from sparsebayes.design.rows import Here, RowBlocks, rows_of
+from sparsebayes.design.rows import Here, RowBlocks, canonical, rows_of
 from sparsebayes.design.threads import Threads, automatic_count
 from sparsebayes.design.workers import Workers, WorkersLostError, rows_on
 
@@ -27,6 +27,7 @@ __all__ = [
     "WorkersLostError",
     "as_design",
     "automatic_count",
+    "canonical",
     "row_shares",
     "row_slices",
     "rows_of",

@@ -21,7 +21,16 @@ from threadpoolctl import threadpool_limits
 
 from sparsebayes import _checks, multiclass
 from sparsebayes.basis import Basis
-from sparsebayes.design import Here, HoldLimit, RowBlocks, Workers, automatic_count, rows_of, rows_on
+from sparsebayes.design import (
+    Here,
+    HoldLimit,
+    RowBlocks,
+    Workers,
+    automatic_count,
+    canonical,
+    rows_of,
+    rows_on,
+)
 from sparsebayes.estimators._kept import Kept, arrays_of, whole_or_not_at_all
 from sparsebayes.estimators._predict import PredictingClassifier
 from sparsebayes.estimators._problem import Progress, Solution, Start
@@ -122,7 +131,7 @@ class SparseBayesClassifier(PredictingClassifier):
         problems = multiclass.decompose(codes, len(classes), self.multi_class)
         starts = self._starts(classes, X.shape[1], len(problems))
         if sp.issparse(X) and (len(problems) > 1 or self._basis_name != "features"):
-            X = X.tocsr()
+            X = canonical(X)
         data = [X, classes, codes, weight, used, *([] if starts[0] is None else arrays_of(self))]
         kept = Kept.of(self, checkpoint, resume, data, stop_at=self._stop_at)
         if starts[0] is None:
