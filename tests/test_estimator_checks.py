@@ -28,13 +28,16 @@ LEDGER = {
     }
 }
 
+# "auto" is "elimination" on features and nodes, "sequential" on kernels: these are asked with other options.
+MODERATED = {"multi_class": "ovr", "proba": "moderated"}
 ESTIMATORS = [
-    *(SBLClassifier(solver, multi_class=multi_class) for solver in RECIPES for multi_class in ("ovo", "ovr")),
-    *(RVMClassifier(solver=solver) for solver in RECIPES),
-    *(SBELMClassifier(solver=solver) for solver in RECIPES),
-    RVMClassifier(multi_class="ovr", proba="moderated"),
-    SBELMClassifier(multi_class="ovr", proba="moderated"),
-    SBLClassifier(proba="moderated"),
+    *(SBLClassifier(solver) for solver in RECIPES if solver != "elimination"),
+    *(SBLClassifier(solver, multi_class="ovr") for solver in RECIPES if solver != "elimination"),
+    SBLClassifier("elimination", proba="moderated"),
+    *(RVMClassifier(solver=solver) for solver in RECIPES if solver != "sequential"),
+    RVMClassifier(solver="sequential", **MODERATED),
+    *(SBELMClassifier(solver=solver) for solver in RECIPES if solver != "elimination"),
+    SBELMClassifier(solver="elimination", **MODERATED),
     # Two folds and few iterations: a check of these is a check of three fits. The search is the same with any
     # solver; the one that follows a path and the two that do not are enough.
     *(SBLClassifierCV(solver, cv=2, max_iter=10) for solver in ("auto", "dqn", "newton")),
