@@ -364,7 +364,10 @@ def test_pickle_is_as_small_as_the_model():
 @quiet
 @pytest.mark.parametrize("load", [load_iris, load_wine, load_breast_cancer, partial(load_digits, n_class=6)])
 def test_small_sets_against_cross_validated_logistic_regression(load):
-    """5-fold accuracy: auto within 1.5 points, dqn and newton within 4, all with fewer weights."""
+    """5-fold accuracy: auto within 1.5 points, dqn and newton within 4, all with fewer weights.
+
+    Six of the ten digits: all 45 pairs would take a minute more, and ``make demo`` has them.
+    """
     X, y = load(return_X_y=True)
 
     def evaluate(estimator):

@@ -279,19 +279,13 @@ def load_paper(name: str, *, download: bool = True, dtype: type[np.floating[Any]
 
     Examples
     --------
-    From a folder of one's own, as for :func:`load`:
-
-    >>> import bz2, os
-    >>> from tempfile import TemporaryDirectory
-    >>> from unittest.mock import patch
-    >>> from sklearn.datasets import dump_svmlight_file, load_iris
     >>> from sparsebayes.io import datasets
-    >>> with TemporaryDirectory() as folder, patch.dict(os.environ, SPARSEBAYES_DATA=folder):
-    ...     with bz2.open(f"{folder}/iris.svm.bz2", "wb") as file:
-    ...         dump_svmlight_file(*load_iris(return_X_y=True), file, zero_based=False)
-    ...     data = datasets.load_paper("iris", download=False)
-    >>> float(data.X.min()), float(data.X.max())
-    (-1.0, 1.0)
+    >>> [datasets.describe(name).scaled_in_paper for name in ("iris", "news20.binary")]
+    [True, False]
+    >>> datasets.load_paper("url_sample")
+    Traceback (most recent call last):
+    ...
+    ValueError: 'url_sample' is not a data set of the paper.
     """
     if describe(name).paper_name is None:
         raise ValueError(f"{name!r} is not a data set of the paper.")
