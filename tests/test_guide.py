@@ -26,7 +26,7 @@ NAMES = ("idea", "choosing", "path", "sizes")
 
 
 def close(shown, made):
-    """Equal but for rounding, whatever the nesting."""
+    """Equal but for what other versions of numpy and scipy make of a fit, whatever the nesting."""
     if isinstance(made, dict):
         return shown.keys() == made.keys() and all(close(shown[key], made[key]) for key in made)
     if isinstance(made, list):
