@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import time
@@ -164,8 +165,8 @@ def test_a_precomputed_kernel_is_refused(tmp_path):
 distributed = pytest.importorskip("distributed")
 
 
-@pytest.fixture(scope="module")
-def cluster():
+@contextlib.contextmanager
+def two_workers():
     cluster = distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", host="127.0.0.1"
     )
@@ -177,11 +178,24 @@ def cluster():
         cluster.status = distributed.core.Status.closed
 
 
+@pytest.fixture(scope="module")
+def cluster():
+    with two_workers() as cluster:
+        yield cluster
+
+
 @pytest.fixture
 def client(cluster):
     cluster.scale(2)
     with distributed.Client(cluster) as client:
         client.wait_for_workers(2, timeout=60)
+        yield client
+
+
+@pytest.fixture
+def doomed_client():
+    """Of a cluster of its own: one that lost a worker may take it for alive, and not start another."""
+    with two_workers() as cluster, distributed.Client(cluster) as client:
         yield client
 
 
@@ -268,39 +282,39 @@ class Meanwhile:
 
 
 @pytest.mark.parametrize("name", SMALL)
-def test_a_worker_that_is_killed(tmp_path, client, name):
+def test_a_worker_that_is_killed(tmp_path, doomed_client, name):
     X, y, _ = data(2, "sparse", False)
     store = BlockStore.write(tmp_path / "store", X, y, None, 40)
     here = bits(SMALL[name].fit(store), X)
-    victim = worker_pids(client)[0]
+    victim = worker_pids(doomed_client)[0]
     clf = SBLClassifier(**SMALL[name].get_params()).set_params(
         callbacks=[Meanwhile(lambda: os.kill(victim, signal.SIGKILL))]
     )
-    assert same(bits(clf.fit(store, client=client), X), here)
+    assert same(bits(clf.fit(store, client=doomed_client), X), here)
 
 
-def test_a_worker_that_is_stopped(tmp_path, client):
+def test_a_worker_that_is_stopped(tmp_path, doomed_client):
     X, y, _ = data(2, "sparse", False)
     store = BlockStore.write(tmp_path / "store", X, y, None, 40)
     here = bits(SMALL["dqn"].fit(store), X)
-    victim = worker_pids(client)[0]
+    victim = worker_pids(doomed_client)[0]
     clf = SBLClassifier(**SMALL["dqn"].get_params()).set_params(
         callbacks=[Meanwhile(lambda: os.kill(victim, signal.SIGSTOP))]
     )
     start = time.monotonic()
     try:
-        assert same(bits(clf.fit(store, client=Workers(client, patience=3.0)), X), here)
+        assert same(bits(clf.fit(store, client=Workers(doomed_client, patience=3.0)), X), here)
     finally:
         os.kill(victim, signal.SIGKILL)
     assert time.monotonic() - start < 60.0
 
 
-def test_no_worker_left(tmp_path, client, cluster):
+def test_no_worker_left(tmp_path, doomed_client):
     X, y, _ = data(2, "sparse", False)
     store = BlockStore.write(tmp_path / "store", X, y, None, 40)
-    clf = SBLClassifier("dqn", max_iter=3, callbacks=[Meanwhile(lambda: cluster.scale(0))])
+    clf = SBLClassifier("dqn", max_iter=3, callbacks=[Meanwhile(lambda: doomed_client.cluster.scale(0))])
     start = time.monotonic()
     with pytest.raises(WorkersLostError, match="All workers of the cluster are gone"):
-        clf.fit(store, client=Workers(client, patience=3.0))
+        clf.fit(store, client=Workers(doomed_client, patience=3.0))
     assert time.monotonic() - start < 60.0
     assert not hasattr(clf, "coef_")
