@@ -12,8 +12,11 @@ from hypothesis import HealthCheck, settings
 # A shell starts what runs in the background with Ctrl-C ignored, and so would be the processes of the tests.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-settings.register_profile("ci", max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("long", parent=settings.get_profile("ci"), max_examples=1000)
+# The same examples at every run: a change is judged by what it changed. The long profile looks for others.
+settings.register_profile(
+    "ci", max_examples=100, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile("long", parent=settings.get_profile("ci"), max_examples=1000, derandomize=False)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 

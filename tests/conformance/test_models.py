@@ -55,7 +55,12 @@ def test_row_45_separable(subject, make):
 @MAKE
 def test_row_46_two_points(subject, make):
     X, y = make([[-1.0], [1.0]]), [0, 1]
-    clf = subject(max_iter=100).fit(X, y)
+    parameters = {}
+    if subject.name in ("rvm newton", "sbelm newton"):
+        # Of the two kernels, or of nodes of both signs, the paper's prunable intercept goes first: it is zero
+        # while they balance. One that is left cannot separate the rows without it, and goes too.
+        parameters["intercept_prior"] = "flat"
+    clf = subject(max_iter=100, **parameters).fit(X, y)
     p = finite(clf, X)
     assert clf.score(X, y) == 1.0
     assert ((p > 0.0) & (p < 1.0)).all()

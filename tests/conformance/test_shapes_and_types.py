@@ -55,8 +55,6 @@ def test_row_16_one_column(linear):
     clf = linear.exact()
     if linear.name in ("newton", "dqn"):
         clf.set_params(max_iter=1)
-    elif linear.name == "sequential":
-        clf.set_params(map_tol=1e-10)  # 1e-6 as it comes
     clf.fit(X, t)
     if linear.name == "LogisticRegression":
         precisions = 1.0 / clf.C, 0.0
