@@ -61,11 +61,11 @@ class KernelChoice:
         sample = Sample.of(X, distinct, codes, weight, ROWS_TO_LEARN + ROWS_HELD_OUT)
         taken = self.scaling(X.shape[1])
         unit = 1.0 if taken == "none" else self._median_gamma(X, pairs)
-        if taken == "auto":
-            taken = best_scaling(sample, unit)
         scales = None
+        if taken == "auto":
+            taken, scales = best_scaling(sample, unit)
         if taken == "learned":
-            scales = learned_scales(sample, unit)
+            scales = learned_scales(sample, unit) if scales is None else scales
             if self._meant in ("auto", "evidence"):
                 return scales, 1.0  # the scales are the widths that evidence prefers
         elif taken == "columns":

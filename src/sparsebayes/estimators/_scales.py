@@ -23,10 +23,9 @@ from sparsebayes.evidence.label_process import (
     width_of_each,
 )
 
-# Rows of a process that widths are learned from, and of the smaller ones that are compared, at so many other
-# rows, to see whether scales are worth having. With fewer rows to compare at, features stay as they are.
+# Rows of a process that widths are learned from, and other rows at which processes are compared, to see whether
+# scales are worth having. With fewer rows to compare at, features stay as they are.
 ROWS_TO_LEARN = 800
-ROWS_TO_COMPARE = 300
 ROWS_HELD_OUT = 2000
 MIN_HELD_OUT = 30
 # The sample is held as a dense matrix, and with a width for each feature every evaluation works through it
@@ -78,8 +77,9 @@ class Sample:
         return Sample(self.X[rows], self.labels.take(rows))
 
 
-def _n_rows(most: int, n_features: int) -> int:
-    return min(most, math.isqrt(MAX_WORK // n_features))
+def _n_rows(n_features: int) -> int:
+    """That widths of so many features are learned from."""
+    return min(ROWS_TO_LEARN, math.isqrt(MAX_WORK // n_features))
 
 
 def _mixed(classes: IntVector) -> IntVector:
@@ -133,20 +133,21 @@ class Trial:
         return Losses(values, labels.weight)
 
 
-def best_scaling(sample: Sample, unit: float) -> str:
+def best_scaling(sample: Sample, unit: float) -> tuple[str, Vector | None]:
     """The first of "none", "columns" and "learned" that no later one is clearly better than, at rows that
-    were held out.
+    were held out; and what was learned, where that is from as many rows as :func:`learned_scales` would take.
     """
-    n_rows = min(_n_rows(ROWS_TO_COMPARE, sample.X.shape[1]), len(sample) // 2)
+    enough = _n_rows(sample.X.shape[1])
+    n_rows = min(enough, len(sample) // 2)
     if n_rows < MIN_HELD_OUT:
-        return "none"
+        return "none", None
     # Half of the first rows each, which may have all there are of a rare class; others go to the second.
     drawn = np.random.RandomState(1).permutation(2 * n_rows)
     others = np.arange(2 * n_rows, min(n_rows + ROWS_HELD_OUT, len(sample)))
     first, second = sample.part(drawn[:n_rows]), sample.part(np.concatenate([drawn[n_rows:], others]))
     process = LabelProcess(first.labels)
     if not process.has_labels:
-        return "none"
+        return "none", None
     rows, held_out = (_near_the_origin(part.X, first.X, unit) for part in (first, second))
     trials = _trials(process, rows, first.labels.weight)
     best = trials[0]
@@ -156,17 +157,21 @@ def best_scaling(sample: Sample, unit: float) -> str:
         worth_having = its_losses.total < (1.0 - WORTH_HAVING) * losses.total
         if worth_having and its_losses.better_than(losses, STANDARD_ERRORS):
             best, losses = trial, its_losses
-    return best.name
+    done = best.name == "learned" and n_rows == enough
+    return best.name, _scales_of(best, rows, unit) if done else None
 
 
 def learned_scales(sample: Sample, unit: float) -> Vector:
     """For each feature the square root of its own gamma, zero where it does not matter."""
-    sample = sample.part(slice(_n_rows(ROWS_TO_LEARN, sample.X.shape[1])))
+    sample = sample.part(slice(_n_rows(sample.X.shape[1])))
     process = LabelProcess(sample.labels)
     rows = _near_the_origin(sample.X, sample.X, unit)
     if len(sample) < 2 or not process.has_labels:
         return np.full(rows.shape[1], np.sqrt(unit))
-    learned = _trials(process, rows, sample.labels.weight)[-1]
+    return _scales_of(_trials(process, rows, sample.labels.weight)[-1], rows, unit)
+
+
+def _scales_of(learned: Trial, rows: Matrix, unit: float) -> Vector:
     factors = learned.factors * np.exp(0.5 * learned.widths.widths.round(DECIMALS))
     # Of pairs of rows. More than 1 is as good as 1, where the kernel has come to an end.
     squares = np.minimum(np.square(np.diff(rows, axis=0) * factors), 1.0)
