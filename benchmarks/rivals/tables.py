@@ -166,8 +166,8 @@ ALTERNATIVES = (
         """text: Reuters {reuters_trees}, film reviews {reviews_trees}; of the paper's 13 sets diabetes by
         {diabetes_trees} points, madelon by {madelon_trees}""",
         """segment by {segment_trees} points, colon cancer by {colon_trees}, satimage by {satimage_trees},
-        wine by {wine_trees}, usps by {usps_trees}; tables with missing values and categories: not measured here,
-        expect it ahead""",
+        wine by {wine_trees}, usps by {usps_trees}; tables with missing values and categories: not
+        measured here, expect it ahead""",
     ),
 )
 
