@@ -93,8 +93,51 @@ def test_draws_on_which_scales_were_found_and_not():
     missed, found = (f"{each['acc']:.1f}%" for each in cells["generated-20000 rvm"])
     kernels = " ".join((ROOT / "docs" / "guide" / "kernels.md").read_text().split())
     assert f"({found} of test rows) and not on another ({missed}, " in kernels
+    large = [f"{each['acc']:.1f}%" for each in cells["generated-500000 rvm"]]
+    assert f"with 500 000 rows ({' and '.join(large)})" in kernels
     svc = f"{cells['generated-20000 svc'][0]['acc']:.1f}%"
     assert f"{svc} against {missed} on one draw" in (ROOT / "docs" / "guide" / "when_not.md").read_text()
+
+
+def test_sets_on_which_trees_are_ahead_and_behind():
+    page = (ROOT / "docs" / "guide" / "when_not.md").read_text()
+    gains = {
+        row["data"].removesuffix("_scale").split(".")[0]: row["lightgbm"]["acc"] - row["rvm"]["acc"]
+        for row in result("rivals/small_kernels")["sets"]
+    }
+    ahead = sorted((name for name in gains if gains[name] > 1.0), key=gains.get, reverse=True)
+    behind = sorted((name for name in gains if gains[name] < -1.0), key=gains.get, reverse=True)
+    assert f"by {gains[ahead[-1]]:.1f} to {gains[ahead[0]]:.1f} points" in page
+    assert f"on five of the 13 sets above ({', '.join(ahead)})" in page
+    assert f"on two ({', '.join(behind)})" in page
+
+
+def test_measured_times_and_sizes_in_the_guide():
+    cluster, checkpoints = figures("cluster"), figures("checkpoints")
+    store, reading = figures("out_of_core"), figures("reading")
+    of_reading = reading["processor time of scikit-learn over ours: text to memory"]
+    kernels = result("kernels")
+    rows = [*kernels["bases"], kernels["many_rows"]["RVMClassifier()"]]
+    rows.append(kernels["many_rows"]["basis='all', dqn, 3 steps"])
+    share = "share of the fit spent on checkpoints"
+    for page, text in (
+        ("dask", f"some {cluster['milliseconds of a round without work']:.0f} ms each"),
+        ("dask", f"a task costs {cluster['milliseconds of a task more in it']:.0f} ms"),
+        ("checkpoints", f"take {checkpoints[f'auto: {share}']:.1%} of the time of a fit by"),
+        ("checkpoints", f"and {checkpoints[f'dqn: {share}']:.1%} of one by"),
+        ("larger_than_memory", f"in {store['peak RSS of convert, GB']:.1f} GB of memory"),
+        ("larger_than_memory", f"a model in {store['peak RSS of the fit, GB']:.1f} GB"),
+        *(
+            (
+                "kernels",
+                f"| {row['seconds']:.0f} | {row['peak_bytes'] / 1e9:.2f} GB | {row['vectors']} | "
+                f"{row['accuracy']:.1%} |",
+            )
+            for row in rows
+        ),
+    ):
+        assert text in " ".join((ROOT / "docs" / "guide" / f"{page}.md").read_text().split())
+    assert round(of_reading) == 3  # "in a third of the processor time"
 
 
 def test_every_command_is_run_by_a_test_or_by_the_makefile():

@@ -120,8 +120,8 @@ for clf in (SBLClassifier(), RVMClassifier(), SBELMClassifier(random_state=0)):
 
 # %%
 # First the sizes: of the whole program where it was built for the board, else of the tables alone. Double
-# precision is dear on the board, whose processor has no arithmetic for it. Tables of 8 bits save 40% of the
-# model of hidden nodes. The other two are so small that there is nothing to save.
+# precision is dear on the board, whose processor has no arithmetic for it. There, tables of 8 bits save
+# 40% of the model of hidden nodes. The other two are so small that there is nothing to save.
 #
 # Then how far a probability is off, a point for each new row; what is exactly the same is at the left end.
 # Single precision agrees to six decimals. Tables of 8 bits change the third one, and in the worst rows come
