@@ -150,7 +150,8 @@ def test_every_kernel_separates_what_it_can(kernel, solver, moons):
     ):  # loses a few points; its columns must not be nearly collinear, as the others' are here
         assert not curved or clf.score(X, y) > 0.85
     else:
-        assert clf.score(X, y) > (0.92 if curved else 0.8)
+        # 0.92 with weights as large as the evidence likes, which fresh rows do not bear out.
+        assert clf.score(X, y) > (0.9 if curved else 0.8)
     assert np.isfinite(clf.predict_proba(X)).all()
     assert hasattr(clf, "gamma_") == (kernel not in ("linear", "cosine", "callable"))
 

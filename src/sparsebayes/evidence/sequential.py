@@ -29,9 +29,10 @@ from sparsebayes.evidence.resuming import Iteration, iterations, kept_iteration
 from sparsebayes.map_solvers import MapResult, MapSolver
 from sparsebayes.objective import Objective
 
-# Columns have unit variance: below this a single one may move a margin by a hundred, which is no prior at
-# all. Data that can be separated without an error would take it to zero.
-MIN_ALPHA = 1e-4
+# Columns have unit variance: at this precision one standard deviation of a single column turns the odds by
+# exp(3), some twenty times. Data that can be separated without an error would take it to zero: a vector or two
+# that are sure of everything, where a few more would be right more often, and less sure.
+MIN_ALPHA = 0.1
 # Entries of the columns that are scored at a time: 16 MB. With fewer columns the best of them is worse.
 POOL_ENTRIES = 1 << 21
 MIN_POOL = 100
@@ -270,7 +271,9 @@ def revised(model: Model, mode: MapResult, price: float) -> tuple[Model, int, fl
     # Half the price: a column that has just been worth it is not to go at the first change of the weights.
     worth = np.where(proper, factors.contribution(best_alpha) - 0.5 * price, np.inf)
     worth[proper & np.isinf(best_alpha)] = -np.inf
-    weakest = np.argsort(worth, kind="stable")[: int(np.ceil(DELETED_SHARE * model.size))]
+    # Of several that the evidence does not want the one goes that it wants least, not the first of the rows'.
+    support = np.square(factors.q) / factors.s
+    weakest = np.lexsort((support, worth))[: int(np.ceil(DELETED_SHARE * model.size))]
     dropped = np.zeros(len(proper), dtype=bool)
     dropped[weakest[worth[weakest] < 0.0]] = True
     if dropped.any():
