@@ -17,6 +17,9 @@ from sparsebayes.io import datasets
 N_FOLDS = 5
 # After a name: the file's own values, or all of them by one map to [-1, 1], instead of column by column.
 AS_GIVEN, AS_ONE = " as given", " scaled as one"
+OTHER_FOLDS = (
+    " folds "  # after a name, with a number after it: the rows in another order, and so in other folds
+)
 GENERATED = "generated "  # before rows and features: "generated 300x20"
 TEST_SHARE = 0.25
 
@@ -57,6 +60,7 @@ def load(name: str) -> Data:
     if name.startswith(GENERATED):
         X, y = generated(*shape(name)[:2])
         return Data(X, y, _digest(X, y))
+    name, _, order = name.partition(OTHER_FOLDS)
     file = plain(name)
     info = datasets.describe(file)
     if info.scaled_in_paper and file == name:
@@ -66,11 +70,15 @@ def load(name: str) -> Data:
     X = data.X.toarray() if sp.issparse(data.X) and info.scaled_in_paper else data.X
     if name.endswith(AS_ONE):
         X = 2.0 * (X - X.min()) / (X.max() - X.min()) - 1.0
-    return Data(X, data.y, _digest(X, data.y))
+    y = data.y
+    if order:
+        rows = np.random.default_rng(int(order)).permutation(len(y))
+        X, y = X[rows], y[rows]
+    return Data(X, y, _digest(X, y))
 
 
 def plain(name: str) -> str:
-    return name.removesuffix(AS_GIVEN).removesuffix(AS_ONE)
+    return name.partition(OTHER_FOLDS)[0].removesuffix(AS_GIVEN).removesuffix(AS_ONE)
 
 
 def generated(n_rows: int, n_features: int) -> tuple[np.ndarray, np.ndarray]:

@@ -48,6 +48,10 @@ def page(folder: Path = PAPER, notes_file: Path = NOTES) -> str:
             [notes["scaling"], "", *page_small.scalings(table2, results["experiments"])],
         ),
         (
+            "### Other folds",
+            [notes["folds"], "", *page_small.other_folds(paper, table2, results["experiments"])],
+        ),
+        (
             "## Table III: what is kept",
             [
                 notes["sparsity"],
