@@ -204,7 +204,7 @@ RECIPES: dict[str, Recipe] = {
     # Tipping & Faul's: from nothing, the exact posterior of the few columns that are in.
     "sequential": Recipe(
         outer_loop=sequential,
-        # Precisions of columns that nearly separate the rows pass on a thousand times what the mode is off by.
+        # Where columns nearly separate the rows, precisions pass on a thousand times what the mode is off by.
         map_tol=1e-10,
         init_alpha=1.0,
         intercept_prior="flat",

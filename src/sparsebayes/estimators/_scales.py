@@ -23,8 +23,8 @@ from sparsebayes.evidence.label_process import (
     width_of_each,
 )
 
-# Rows of a process that widths are learned from, and other rows at which processes are compared, to see whether
-# scales are worth having. With fewer rows to compare at, features stay as they are.
+# Rows of a process that widths are learned from, and other rows at which processes are compared, to see
+# whether scales are worth having. With fewer rows to compare at, features stay as they are.
 ROWS_TO_LEARN = 800
 ROWS_HELD_OUT = 2000
 MIN_HELD_OUT = 30

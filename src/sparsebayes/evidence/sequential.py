@@ -30,8 +30,8 @@ from sparsebayes.map_solvers import MapResult, MapSolver
 from sparsebayes.objective import Objective
 
 # Columns have unit variance: at this precision one standard deviation of a single column turns the odds by
-# exp(3), some twenty times. Data that can be separated without an error would take it to zero: a vector or two
-# that are sure of everything, where a few more would be right more often, and less sure.
+# exp(3), some twenty times. Data that can be separated without an error would take it to zero: a vector or
+# two that are sure of everything, where a few more would be right more often, and less sure.
 MIN_ALPHA = 0.1
 # Entries of the columns that are scored at a time: 16 MB. With fewer columns the best of them is worse.
 POOL_ENTRIES = 1 << 21
