@@ -157,9 +157,9 @@ ALTERNATIVES = (
     ),
     (
         "fastrvm",
-        "log loss lower by {fast_loss} (breast cancer, german); {fast_vectors} vectors on german",
-        """breast cancer by {fast_accuracy} points, and it is {fast_times} times faster there; german by
-        {fast_german}""",
+        """log loss lower by {fast_loss} (breast cancer, german); {fast_vectors} vectors on german, at about
+        its accuracy""",
+        "breast cancer by {fast_accuracy} points, and it is {fast_times} times faster there",
     ),
     (
         "LightGBM",
@@ -265,7 +265,6 @@ def _facts_of_packages() -> dict[str, str]:
         "fast_loss": losses("fastrvm"),
         "fast_vectors": f"{means[f'{german} rvm']['n']:.0f} against {means[f'{german} fastrvm']['n']:.0f}",
         "fast_accuracy": accuracy(cancer, "fastrvm"),
-        "fast_german": accuracy(german, "fastrvm"),
         "fast_times": f"{1.0 / of(cancer, 'fastrvm', over):.1f}",
     }
 
