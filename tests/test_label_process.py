@@ -17,6 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from sparsebayes import RVMClassifier, kernels
 from sparsebayes.basis import DistinctRows
+from sparsebayes.estimators import _scales
 from sparsebayes.estimators._scales import (
     Sample,
     best_scaling,
@@ -250,6 +251,17 @@ def test_noise_alone_is_left_as_it_is(rng):
     assert best_scaling(sample_of(X, y), 1.0 / 40.0)[0] == "none"
     plain, automatic = (RVMClassifier(feature_scales=name).fit(X, y) for name in ("none", "auto"))
     np.testing.assert_array_equal(automatic.predict_proba(X), plain.predict_proba(X))
+
+
+def test_what_was_learned_for_the_comparison_serves_where_it_is_of_enough_rows(rng, monkeypatch):
+    X, y = in_four_of_many(rng, n=700, n_features=12)
+    monkeypatch.setattr(_scales, "ROWS_TO_LEARN", 250)
+    name, scales = best_scaling(sample_of(X, y), 1.0 / 24.0)
+    assert name == "learned"
+    assert scales is not None
+    assert np.flatnonzero(scales > 0.3 * scales.max()).tolist() == [0, 1, 2, 3]
+    name, scales = best_scaling(sample_of(X[:450], y[:450]), 1.0 / 24.0)  # 225 of 250
+    assert (name, scales) == ("learned", None)
 
 
 def test_features_in_different_units():

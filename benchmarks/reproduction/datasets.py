@@ -17,9 +17,7 @@ from sparsebayes.io import datasets
 N_FOLDS = 5
 # After a name: the file's own values, or all of them by one map to [-1, 1], instead of column by column.
 AS_GIVEN, AS_ONE = " as given", " scaled as one"
-OTHER_FOLDS = (
-    " folds "  # after a name, with a number after it: the rows in another order, and so in other folds
-)
+OTHER_FOLDS = " folds "  # after a name, before a number: the rows in another order, and so in other folds
 GENERATED = "generated "  # before rows and features: "generated 300x20"
 TEST_SHARE = 0.25
 

@@ -13,7 +13,7 @@ q_i^2 > s_i, and at infinity, which is to leave the column out, otherwise.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,13 +23,14 @@ from sparsebayes._typing import AnyArray, IntVector, Mask, Matrix, RowValues, Ve
 from sparsebayes.checkpoint import NO_KEEPER, Keeper
 from sparsebayes.curvature import CholeskyCurvature, cholesky
 from sparsebayes.design import Design, Meter, Metered
+from sparsebayes.evidence.candidates import centred_energy
 from sparsebayes.evidence.fit import Fit, FitStatus, Record, State
 from sparsebayes.evidence.recording import Stopwatch, make_record
 from sparsebayes.evidence.resuming import Iteration, iterations, kept_iteration
 from sparsebayes.map_solvers import MapResult, MapSolver
 from sparsebayes.objective import Objective
 
-# Columns have unit variance: at this precision one standard deviation of a single column turns the odds by
+# Of a column of unit variance: at this precision one standard deviation of it alone turns the odds by
 # exp(3), some twenty times. Data that can be separated without an error would take it to zero: a vector or
 # two that are sure of everything, where a few more would be right more often, and less sure.
 MIN_ALPHA = 0.1
@@ -55,10 +56,11 @@ SMALLEST = float(np.finfo(np.float64).tiny)
 
 @dataclass(frozen=True, slots=True)
 class Factors:
-    """Sparsity and quality of some columns."""
+    """Sparsity and quality of some columns, and the least precision of each."""
 
     s: Vector
     q: Vector
+    least: Vector | float = MIN_ALPHA
 
     @property
     def best_alpha(self) -> Vector:
@@ -66,7 +68,7 @@ class Factors:
         surplus = np.square(self.q) - self.s
         with np.errstate(divide="ignore", over="ignore"):
             alpha = np.square(self.s) / surplus
-        return np.where(surplus > 0.0, np.maximum(alpha, MIN_ALPHA), np.inf)
+        return np.where(surplus > 0.0, np.maximum(alpha, self.least), np.inf)
 
     def contribution(self, alpha: Vector) -> Vector:
         """l(alpha): by how much the log evidence is larger than without the column."""
@@ -80,12 +82,14 @@ class Factors:
         """
         share = covariance / (self.best_alpha[column] + self.s[column])
         s = np.maximum(self.s - share * covariance, SMALLEST)
-        return Factors(s, self.q - share * self.q[column])
+        return Factors(s, self.q - share * self.q[column], self.least)
 
 
-def active_factors(w: Vector, alpha: Vector, inverse_diagonal: Vector) -> Factors:
+def active_factors(
+    w: Vector, alpha: Vector, inverse_diagonal: Vector, least: Vector | float = MIN_ALPHA
+) -> Factors:
     """Of the columns of the model: as if each were the one to be added to the others."""
-    return Factors(np.maximum(1.0 / inverse_diagonal - alpha, SMALLEST), w / inverse_diagonal)
+    return Factors(np.maximum(1.0 / inverse_diagonal - alpha, SMALLEST), w / inverse_diagonal, least)
 
 
 def log_evidence(mode: MapResult, alpha: Vector) -> float:
@@ -187,7 +191,9 @@ class SequentialLoop:
         meter = Meter()
         design = Metered(design, meter)
         model = best = _start(alpha, w)
-        search, rise = Search(design), Ascent()
+        # Sparse columns are not centred, and of unit mean square instead.
+        least = MIN_ALPHA * centred_energy(design, weight, bool((alpha == 0.0).any()))[0]
+        search, rise = Search(design, least), Ascent()
         price = self.price(float(len(labels) if weight is None else weight.sum()))
         history: list[Record] = []
         status: FitStatus | None = None
@@ -214,7 +220,7 @@ class SequentialLoop:
                 best = model
             watch.lap("map")
             # 2. delete what is not worth its price, or else give every column its best precision
-            changed, n_deleted, change = revised(model, mode, price)
+            changed, n_deleted, change = revised(model, mode, price, least[model.active])
             watch.lap("update")
             # 3. add what is, until that leads nowhere
             search.forbid(model.active & ~changed.active, iteration)
@@ -263,16 +269,17 @@ class SequentialLoop:
         return Fit(best.w, best.alpha, _taken(design, best.active), history, len(history), status)
 
 
-def revised(model: Model, mode: MapResult, price: float) -> tuple[Model, int, float]:
+def revised(model: Model, mode: MapResult, price: float, least: Vector) -> tuple[Model, int, float]:
     """The model after deletion or re-estimation, how many are gone, and the largest change of log alpha."""
     proper = model.alpha > 0.0
-    factors = active_factors(mode.w, model.alpha, mode.curvature.inverse_diagonal())
+    inverse_diagonal = mode.curvature.inverse_diagonal()
+    factors = active_factors(mode.w, model.alpha, inverse_diagonal, least)
     best_alpha = factors.best_alpha
     # Half the price: a column that has just been worth it is not to go at the first change of the weights.
     worth = np.where(proper, factors.contribution(best_alpha) - 0.5 * price, np.inf)
     worth[proper & np.isinf(best_alpha)] = -np.inf
     # Of several that the evidence does not want the one goes that it wants least, not the first of the rows'.
-    support = np.square(factors.q) / factors.s
+    support = ard.support(mode.w, model.alpha, inverse_diagonal)
     weakest = np.lexsort((support, worth))[: int(np.ceil(DELETED_SHARE * model.size))]
     dropped = np.zeros(len(proper), dtype=bool)
     dropped[weakest[worth[weakest] < 0.0]] = True
@@ -299,9 +306,10 @@ class Search:
     which the model is sure of, wrongly too: a narrow column on such a row would seem to cost nothing.
     """
 
-    def __init__(self, design: Design) -> None:
+    def __init__(self, design: Design, least: Vector) -> None:
         n_rows, n_columns = design.shape
         self._design = design
+        self._least = least  # precision of each column
         self._forbidden_until = np.zeros(n_columns, dtype=np.intp)
         self._n_pools = max(-(-n_columns // max(POOL_ENTRIES // max(n_rows, 1), MIN_POOL)), 1)
         self._next = 0
@@ -337,7 +345,7 @@ class Search:
         if eligible.any():
             scorer = Scorer(objective, mode, 1 + int(ADDED_SHARE * model.size))
             for pool in self._pools(eligible):
-                found, alpha = scorer.choose(self._design.take(pool))
+                found, alpha = scorer.choose(self._design.take(pool), self._least[pool])
                 if len(found):
                     return np.flatnonzero(pool)[found], alpha
         self.exhausted = True
@@ -381,9 +389,10 @@ class Scorer:
         s = np.maximum(energy - np.square(shared).sum(axis=0), 1e-10 * energy + SMALLEST)
         return Factors(s, products[:, 0]), shared
 
-    def choose(self, pool: Design) -> tuple[IntVector, Vector]:
+    def choose(self, pool: Design, least_alpha: Vector) -> tuple[IntVector, Vector]:
         """The best column, then the best beside it, and so on: positions and precisions."""
         factors, shared = self.factors(pool)
+        factors = replace(factors, least=least_alpha)
         gain = factors.contribution(factors.best_alpha)
         least = max(LEAST_GAIN_SHARE * float(gain.max()), SMALLEST)
         short = np.argsort(-gain, kind="stable")[: SHORTLIST * self._n_wanted]
@@ -395,7 +404,7 @@ class Scorer:
         covariance = pool.take(keep).gram(self.beta) - shared[:, short].T @ shared[:, short]
         chosen: list[int] = []
         precisions: list[float] = []
-        factors, gain = Factors(factors.s[short], factors.q[short]), gain[short]
+        factors, gain = Factors(factors.s[short], factors.q[short], least_alpha[short]), gain[short]
         while len(chosen) < self._n_wanted:
             best = int(gain.argmax())
             if gain[best] < least:
