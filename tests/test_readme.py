@@ -100,6 +100,27 @@ def test_draws_on_which_scales_were_found():
     assert f"SVC with its grid has {min(svc):.1f}% to {max(svc):.1f}%" in kernels
 
 
+def test_sentences_on_svc_and_other_packages():
+    page = " ".join((ROOT / "docs" / "guide" / "when_not.md").read_text().split())
+    sets = result("rivals/small_kernels")["sets"]
+    ahead = sum(row["svc"]["acc"] - row["rvm"]["acc"] > 1.0 for row in sets)
+    ratios = sorted(row["svc"]["n"] / row["rvm"]["n"] for row in sets)
+    assert ahead == 3
+    assert "ahead by more than a point on three of 13" in page
+    assert f"keeps {ratios[0]:.0f} to {ratios[-1]:.0f} times the vectors" in page
+    found = figures("rivals/rvm_packages")
+    cancer, german = (
+        {name: found[f"{data}, {name}: accuracy minus its"] for name in ("fastrvm", "sklearn_rvm")}
+        for data in ("breast_cancer", "german.numer")
+    )
+    assert (
+        f"is {-cancer['sklearn_rvm']:.1f} points behind sklearn-rvm on breast cancer and "
+        f"{german['sklearn_rvm']:.1f} ahead on german; {-cancer['fastrvm']:.1f} behind fastrvm on breast "
+        "cancer and level on german"
+    ) in page
+    assert abs(german["fastrvm"]) < 0.2
+
+
 def test_sets_on_which_trees_are_ahead_and_behind():
     page = (ROOT / "docs" / "guide" / "when_not.md").read_text()
     gains = {

@@ -63,7 +63,7 @@ class SBLClassifier(SparseBayesClassifier):
         The constant c of eq. 15, in place of 1 - alpha B where that is not positive.
     map_tol : float or "auto", default="auto"
         Norm of the gradient at which the inner solver stops: for "dqn" as it is (epsilon, 1e-1), otherwise
-        relative to the gradient at zero weights (1e-8, 1e-6 for "sequential").
+        relative to the gradient at zero weights (1e-8, 1e-10 for "sequential").
     map_max_iter : int, default=100
         Steps of the inner solver (MaxIts_qn).
     fit_intercept : bool, default=True

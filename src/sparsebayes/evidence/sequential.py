@@ -13,7 +13,7 @@ q_i^2 > s_i, and at infinity, which is to leave the column out, otherwise.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -380,19 +380,18 @@ class Scorer:
             np.multiply(self.beta[rows, None], block, out=self._right[rows, 1:])
         self._n_wanted = n_wanted
 
-    def factors(self, pool: Design) -> tuple[Factors, Matrix]:
+    def factors(self, pool: Design, least_alpha: Vector | float = MIN_ALPHA) -> tuple[Factors, Matrix]:
         """And the columns' products with those of the model, whitened: the squares are what they share."""
         products = pool.rmatmat(self._right)
         shared = self._curvature.whitened(np.asfortranarray(products[:, 1:].T))
         energy = pool.sq_rmatvec(self.beta)
         # Rounding may leave a column that the model spans with a little of either sign.
         s = np.maximum(energy - np.square(shared).sum(axis=0), 1e-10 * energy + SMALLEST)
-        return Factors(s, products[:, 0]), shared
+        return Factors(s, products[:, 0], least_alpha), shared
 
     def choose(self, pool: Design, least_alpha: Vector) -> tuple[IntVector, Vector]:
         """The best column, then the best beside it, and so on: positions and precisions."""
-        factors, shared = self.factors(pool)
-        factors = replace(factors, least=least_alpha)
+        factors, shared = self.factors(pool, least_alpha)
         gain = factors.contribution(factors.best_alpha)
         least = max(LEAST_GAIN_SHARE * float(gain.max()), SMALLEST)
         short = np.argsort(-gain, kind="stable")[: SHORTLIST * self._n_wanted]
