@@ -11,6 +11,7 @@ from sparsebayes import link
 from sparsebayes.design import WithIntercept, as_design
 from sparsebayes.evidence import EliminationLoop, FitStatus, JointLoop, leave_one_out
 from sparsebayes.evidence.candidates import LEAST_VARIANCE, Candidates, Data, centred_energy
+from sparsebayes.evidence.elimination import least
 from sparsebayes.evidence.leave_one_out import common_variance, degrees_of_freedom, leave_one_out_losses
 from sparsebayes.evidence.scale import scale_by_leave_one_out
 from sparsebayes.evidence.selection import LargestEvidence, LastOfAtLeast, Passed, PathPoint, ties
@@ -224,6 +225,15 @@ def test_elimination_on_noise_keeps_little_of_little_weight(seed):
     fit = EliminationLoop(exact, exponent=1.0).run(with_intercept(X), t, flat(21), np.zeros(21))
     assert len(fit.active) <= 11
     assert np.abs(X[:, fit.active[:-1]] @ fit.w[:-1]).mean() < 0.5
+
+
+@pytest.mark.parametrize("n", [0, 1, 3, 7, 12])
+def test_the_least_are_the_first_of_a_stable_sort(n):
+    values = np.random.default_rng(n).integers(0, 4, 12).astype(float)
+    values[[2, 5]] = np.inf
+    expected = np.zeros(12, dtype=bool)
+    expected[np.argsort(values, kind="stable")[:n]] = True
+    np.testing.assert_array_equal(least(values, n), expected)
 
 
 def test_elimination_without_columns_is_the_intercept():

@@ -158,9 +158,12 @@ class Objective:
     def hess_diag(self, margins: RowValues) -> Vector:
         return self.design.sq_rmatvec(self.beta(margins)) + self.alpha
 
-    def hess_vec(self, margins: RowValues, v: Vector) -> Vector:
+    def hess_vec(self, margins: RowValues, v: Vector, out: Vector | None = None) -> Vector:
         product = rowwise(_curved, margins, self.weight, self.design.matvec(v))
-        return self.design.rmatvec(product) + self.alpha * v
+        out = self.design.rmatvec(product, out)
+        for k in cache_blocks(len(v)):
+            out[k] += self.alpha[k] * v[k]
+        return out
 
     def hess(self, margins: RowValues) -> Matrix:
         hessian = self.design.gram(self.beta(margins))

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from sparsebayes._typing import AnyArray, Vector
 from sparsebayes.basis.base import Basis
@@ -19,6 +20,11 @@ def margins(basis: Basis, coef: AnyArray, intercept: float | Vector, X: Any) -> 
         arguments = [[X.crew.shared(each)] * len(X.blocks) for each in (basis, coef, intercept)]
         return np.concatenate(list(X.crew.each(_margins_of_block, X.blocks, *arguments)))
     coef = coef.astype(np.float64, copy=False)
+    if isinstance(basis, IdentityBasis) and basis.columns is not None and coef.ndim == 1 and sp.issparse(X):
+        # Zeros for the other columns: taking these out of rows takes several times as long as a product.
+        everywhere = np.zeros(basis.n_columns)
+        everywhere[basis.columns] = coef
+        basis, coef = IdentityBasis(basis.n_columns), everywhere
     out = np.empty((X.shape[0], *coef.shape[1:]))
     for rows, values in evaluated(basis, X):
         out[rows] = values @ coef

@@ -42,7 +42,7 @@ class SparseDesign:
         csr = _canonical(matrix)
         n_rows, n_columns = csr.shape
         counts = np.bincount(csr.indices, minlength=n_columns)
-        order = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]
+        order = _most_frequent_first(counts)
         rank = np.zeros(n_columns, dtype=csr.indices.dtype)
         rank[order] = np.arange(len(order))
         tiles = []
@@ -104,9 +104,12 @@ class SparseDesign:
     def gram(self, h: Vector) -> Matrix:
         out = np.zeros((self.shape[1], self.shape[1]))
         for tile in self._tiles:
-            matrix = tile.as_csr()
-            weighted = matrix.multiply(h[tile.rows, None]).tocsr()
-            out += (matrix.T @ weighted).toarray()
+            rows = tile.rows_first
+            per_entry = np.repeat(h[tile.rows], np.diff(rows.indptr))
+            weighted = sp.csr_array((rows.data * per_entry, rows.indices, rows.indptr), shape=rows.shape)
+            # The columns as rows, not rows.T: scipy would convert the other factor.
+            columns = sp.csr_array((tile.data, tile.indices, tile.indptr), shape=rows.shape[::-1])
+            out += (columns @ weighted).toarray()
         return out
 
     def row_blocks(self) -> Iterator[tuple[slice, Matrix]]:
@@ -202,6 +205,11 @@ class _Tile:
         block.indptr = (indptr - indptr[0]).astype(self.indices.dtype, copy=False)
         return block
 
+    @cached_property
+    def rows_first(self) -> Any:
+        """:meth:`as_csr`, kept: at a few columns Newton's steps ask for it again and again."""
+        return self.as_csr()
+
     def as_csr(self) -> Any:
         arrays = (self.data.astype(np.float64, copy=False), self.indices, self.indptr)
         return sp.csc_array(arrays, shape=self.shape).tocsr()
@@ -229,6 +237,14 @@ class _Tile:
         indptr = np.zeros(np.count_nonzero(keep) + 1, dtype=self.indptr.dtype)
         np.cumsum(np.diff(self.indptr)[keep], out=indptr[1:])
         return indptr
+
+
+def _most_frequent_first(counts: IntVector) -> IntVector:
+    """The columns that have an entry; of equal ones the first."""
+    rarity = counts.max(initial=0) - counts
+    # In the smallest type: up to 65535 numpy sorts by digits.
+    order = np.argsort(rarity.astype(np.min_scalar_type(rarity.max(initial=0))), kind="stable")
+    return np.asarray(order[: np.count_nonzero(counts)])
 
 
 def _tile_rows(n_rows: int, n_columns: int, n_entries: int) -> list[slice]:

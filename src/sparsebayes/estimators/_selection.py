@@ -117,7 +117,8 @@ def cross_validated(
         if sizes is None:
             sizes = own
             held_out = [np.empty(len(labels)) for _ in sizes]
-        known = {k: _margins(path[k], basis, X[test]) for k in {_nearest(own, size) for size in sizes}}
+        X_test = X[test]
+        known = {k: _margins(path[k], basis, X_test) for k in {_nearest(own, size) for size in sizes}}
         for size, out in zip(sizes, held_out, strict=True):
             out[test] = known[_nearest(own, size)]
     assert sizes is not None

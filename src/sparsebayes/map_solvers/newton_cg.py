@@ -11,7 +11,7 @@ from sparsebayes._typing import Vector
 from sparsebayes.curvature import DiagonalCurvature
 from sparsebayes.map_solvers.base import MapResult, MapStatus, norm, start
 from sparsebayes.map_solvers.linesearch import strong_wolfe
-from sparsebayes.objective import Objective
+from sparsebayes.objective import Objective, add_multiple, cache_blocks
 
 MAX_CG_STEPS = 100
 
@@ -77,19 +77,24 @@ def solve_hessian(
     p = np.zeros_like(right)
     residual = right.copy()
     z = residual / diagonal
-    direction = z
+    direction = z.copy()
     rho = float(residual @ z)
+    product = np.empty_like(right)
     for _ in range(MAX_CG_STEPS):
-        product = objective.hess_vec(margins, direction)
+        objective.hess_vec(margins, direction, product)
         curvature = float(direction @ product)
         if not rho > 0.0 or not curvature > 0.0:  # solved, to the last bit
             break
         step = rho / curvature
-        p += step * direction
-        residual -= step * product
+        before, rho = rho, 0.0
+        for k in cache_blocks(len(p)):
+            add_multiple(p[k], step, direction[k])
+            add_multiple(residual[k], -step, product[k])
+            np.divide(residual[k], diagonal[k], out=z[k])
+            rho += float(residual[k] @ z[k])
         if enough(p, residual):
             break
-        z = residual / diagonal
-        rho, before = float(residual @ z), rho
-        direction = z + (rho / before) * direction
+        for k in cache_blocks(len(p)):
+            direction[k] *= rho / before
+            direction[k] += z[k]
     return p
