@@ -15,7 +15,8 @@ from sparsebayes._typing import IntVector, RowValues, Vector
 from sparsebayes.basis import Basis, IdentityBasis, as_matrix, margins
 from sparsebayes.checkpoint import NO_KEEPER, Keeper
 from sparsebayes.design import ColumnScale, Design, RowBlocks, RowVector, WithIntercept, as_design
-from sparsebayes.evidence import FitStatus, Record, State
+from sparsebayes.evidence import EliminationLoop, FitStatus, Judge, Record, State
+from sparsebayes.evidence.calibration import calibrated_losses
 from sparsebayes.posterior import Posterior, laplace
 from sparsebayes.recipes import Recipe, Settings, recipe
 
@@ -137,6 +138,29 @@ class Progress:
         return margins(self._basis.kept(self._start.columns), self.coef, self.intercept, X)
 
 
+@dataclass(frozen=True, slots=True)
+class HeldOut:
+    """Rows that a model is judged on and not fitted to."""
+
+    X: Any
+    basis: Basis
+    sign: Vector
+    weight: Vector | None
+
+    def margins(self, model: Start) -> Vector:
+        return margins(self.basis.kept(model.columns), model.coef, model.intercept, self.X)
+
+    def judge(self, scale: ColumnScale) -> Judge:
+        """Of the columns of a design with this scale, whose margins are to be calibrated anyway."""
+
+        def losses(columns: IntVector, w: Vector) -> Vector:
+            return calibrated_losses(
+                self.margins(_in_users_units(columns, w, np.ones_like(w), scale)), self.sign, self.weight
+            )
+
+        return Judge(losses, self.weight)
+
+
 def fit_problem(
     X: Any,
     basis: Basis,
@@ -147,8 +171,11 @@ def fit_problem(
     n_threads: int | None,
     callback: Callable[[State, ColumnScale], bool],
     keeper: Keeper = NO_KEEPER,
+    held_out: HeldOut | None = None,
 ) -> Solution:
-    """Build the design, run the outer loop, translate back."""
+    """Build the design, run the outer loop, translate back. A path's prior scale is learned from the rows
+    that were held out, where there are any.
+    """
     flat_intercept = settings.fit_intercept and settings.intercept_prior == "flat"
     taken = recipe(settings.solver, settings.basis)
     matrix = as_matrix(basis, X, settings.hold_limit, n_threads)
@@ -174,6 +201,8 @@ def fit_problem(
     else:
         design, alpha, w = _continue(design, scale, start, settings)
     loop = taken.outer_loop(settings)
+    if held_out is not None and isinstance(loop, EliminationLoop):
+        loop = replace(loop, judge=held_out.judge(scale))
     own_labels: RowValues = labels
     own_weight: RowValues | None = weight
     if isinstance(X, RowBlocks):  # sent to the rows once

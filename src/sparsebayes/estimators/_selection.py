@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,17 +10,20 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
 from sparsebayes import link
-from sparsebayes._typing import IntVector, Mask, Vector
-from sparsebayes.basis import Basis, margins
+from sparsebayes._typing import IntVector, Vector
+from sparsebayes.basis import Basis
 from sparsebayes.checkpoint import NO_KEEPER, Keeper
 from sparsebayes.design import ColumnScale, row_shares
-from sparsebayes.estimators._problem import FoldScores, PathModel, Solution, Start, fit_problem
+from sparsebayes.estimators._problem import FoldScores, HeldOut, PathModel, Solution, Start, fit_problem
 from sparsebayes.evidence import State
-from sparsebayes.evidence.calibration import calibration_slope
+from sparsebayes.evidence.calibration import calibrated_losses, calibration_slope
 from sparsebayes.evidence.selection import standard_error, weighted_sum
-from sparsebayes.recipes import Settings, recipe
+from sparsebayes.recipes import EXPONENTS_TO_COMPARE, Settings, recipe
 
 N_FOLDS = 5
+# Fewer samples are divided into folds several times.
+SAMPLES_HELD_OUT = 500
+MAX_DIVISIONS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +33,7 @@ class Curve:
     sizes: IntVector
     slopes: Vector
     losses: list[Vector]  # a loss a sample, after calibration
-    correct: list[Mask]  # whether a sample is on the right side
-    prior_variance: float | None  # of the margins of all of them
+    correct: list[Vector]  # how often a sample is on the right side
 
     def chosen(self, weight: Vector | None, within_error: bool) -> int:
         """The size with the least loss, or the least size within a standard error of it."""
@@ -72,9 +74,13 @@ def fit_selected(
     search = settings.select != "evidence" and settings.max_features is None and not settings.stop_at_max_iter
     if not search or not recipe(settings.solver, settings.basis).follows_path:
         return fit_problem(X, basis, labels, weight, settings, start, n_threads, callback, keeper)
-    curve = cross_validated(X, basis, labels, weight, settings, n_threads, keeper)
-    size = curve.chosen(weight, settings.select == "cv-1se")
-    settings = replace(settings, max_features=size, prior_variance=curve.prior_variance)
+    learned, curve = cross_validated(X, basis, labels, weight, settings, n_threads, keeper)
+    settings = replace(
+        settings,
+        max_features=curve.chosen(weight, settings.select == "cv-1se"),
+        energy_exponent=learned.energy_exponent,
+        prior_variance=learned.prior_variance,
+    )
     # Not from where an earlier fit ended: the folds were not.
     solution = fit_problem(X, basis, labels, weight, settings, None, n_threads, callback, keeper)
     return replace(calibrated(solution, curve), folds=curve.scores(weight))
@@ -88,47 +94,87 @@ def cross_validated(
     settings: Settings,
     n_threads: int | None,
     keeper: Keeper = NO_KEEPER,
-) -> Curve:
-    """The path on the training rows of each fold, judged on its other rows."""
+) -> tuple[Settings, Curve]:
+    """The path on the training rows of each fold, judged on its other rows; and the settings with the prior
+    that the first fold preferred.
+    """
+    sign = 2.0 * labels - 1.0
+    settings = replace(settings, stop_at_max_iter=True)  # the last point: no time is spent on choosing one
+    divisions = list(_divisions(labels))
+    sizes: IntVector | None = None
+    held_out: list[Vector] = []
+    for division, folds in enumerate(divisions):
+        for fold, (train, test) in enumerate(folds):
+            rows = HeldOut(X[test], basis, sign[test], None if weight is None else weight[test])
+
+            def fit(
+                settings: Settings, name: str, rows: HeldOut = rows, train: IntVector = train
+            ) -> Solution:
+                return fit_problem(
+                    X[train],
+                    basis,
+                    labels[train],
+                    None if weight is None else weight[train],
+                    settings,
+                    None,
+                    n_threads,
+                    lambda state, scale: False,
+                    keeper.under(name),
+                    rows,
+                )
+
+            if sizes is None:
+                settings, path = _first(settings, fit, rows)
+                sizes = np.array([len(model.columns) for model in path])
+                held_out = [np.empty((len(divisions), len(labels))) for _ in sizes]
+            else:
+                path = fit(settings, f"fold-{division}-{fold}").path
+            own = np.array([len(model.columns) for model in path])
+            known = {k: rows.margins(path[k]) for k in {_nearest(own, size) for size in sizes}}
+            for size, out in zip(sizes, held_out, strict=True):
+                out[division, test] = known[_nearest(own, size)]
+    assert sizes is not None
+    weights = None if weight is None else np.tile(weight, len(divisions))
+    signs = np.tile(sign, len(divisions))
+    slopes = np.array([calibration_slope(each.ravel(), signs, weights) for each in held_out])
+    losses = [
+        link.loss_and_residual(slope * each.ravel(), signs)[0].reshape(each.shape).mean(axis=0)
+        for slope, each in zip(slopes, held_out, strict=True)
+    ]
+    correct = [((each > 0.0) == (sign > 0.0)).mean(axis=0) for each in held_out]
+    return settings, Curve(sizes, slopes, losses, correct)
+
+
+def _divisions(labels: Vector) -> Iterator[list[tuple[IntVector, IntVector]]]:
+    """Into folds, and of few samples several times: which of them are together decides there."""
     n_folds = int(min(N_FOLDS, labels.sum(), (1.0 - labels).sum()))
     if n_folds < 2:
         raise ValueError(
             "Cross-validation along the path needs two samples of each class at least. Use select='evidence'."
         )
-    settings = replace(settings, stop_at_max_iter=True)  # the last point: no time is spent on choosing one
-    sizes: IntVector | None = None
-    held_out: list[Vector] = []
-    for fold, (train, test) in enumerate(StratifiedKFold(n_folds).split(labels, labels)):
-        solution = fit_problem(
-            X[train],
-            basis,
-            labels[train],
-            None if weight is None else weight[train],
-            settings,
-            None,
-            n_threads,
-            lambda state, scale: False,
-            keeper.under(f"fold-{fold}"),
-        )
-        path = solution.path
-        # One number, which half of the time goes into; and slopes are for models of the same scale.
-        settings = replace(settings, prior_variance=solution.history[0]["prior_variance"])
-        own = np.array([len(model.columns) for model in path])
-        if sizes is None:
-            sizes = own
-            held_out = [np.empty(len(labels)) for _ in sizes]
-        X_test = X[test]
-        known = {k: _margins(path[k], basis, X_test) for k in {_nearest(own, size) for size in sizes}}
-        for size, out in zip(sizes, held_out, strict=True):
-            out[test] = known[_nearest(own, size)]
-    assert sizes is not None
-    sign = 2.0 * labels - 1.0
-    slopes = np.array([calibration_slope(each, sign, weight) for each in held_out])
-    losses = [
-        link.loss_and_residual(slope * each, sign)[0] for slope, each in zip(slopes, held_out, strict=True)
-    ]
-    correct = [(each > 0.0) == (sign > 0.0) for each in held_out]
-    return Curve(sizes, slopes, losses, correct, settings.prior_variance)
+    yield list(StratifiedKFold(n_folds).split(labels, labels))
+    for seed in range(1, min(-(-SAMPLES_HELD_OUT // len(labels)), MAX_DIVISIONS)):
+        yield list(StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(labels, labels))
+
+
+def _first(
+    settings: Settings, fit: Callable[[Settings, str], Solution], rows: HeldOut
+) -> tuple[Settings, list[PathModel]]:
+    """The prior whose path has the least loss on the first rows held out, and that path. One number or two,
+    which half of the time goes into; and slopes are for models of the same prior.
+    """
+    found = []
+    for exponent in EXPONENTS_TO_COMPARE.get(settings.energy_exponent, (settings.energy_exponent,)):
+        tried = replace(settings, energy_exponent=exponent)
+        solution = fit(tried, f"first-{exponent:g}")
+        losses = [
+            weighted_sum(calibrated_losses(rows.margins(model), rows.sign, rows.weight), rows.weight)
+            for model in solution.path
+        ]
+        variance = solution.history[0]["prior_variance"]
+        found.append((min(losses), replace(tried, prior_variance=variance), solution.path))
+    _, settings, path = min(found, key=lambda each: each[0])
+    return settings, path
 
 
 def calibrated(solution: Solution, curve: Curve) -> Solution:
@@ -151,10 +197,6 @@ def calibrated(solution: Solution, curve: Curve) -> Solution:
     path = [scaled(model) for model in solution.path]
     calibrated_solution: Solution = replace(scaled(solution), posterior=posterior, path=path)
     return calibrated_solution
-
-
-def _margins(model: PathModel, basis: Basis, X: Any) -> Vector:
-    return margins(basis.kept(model.columns), model.coef, model.intercept, X)
 
 
 def _nearest(sizes: IntVector, size: int) -> int:

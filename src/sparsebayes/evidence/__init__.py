@@ -1,7 +1,7 @@
 """The outer loops: how alpha is learned."""
 
 from sparsebayes.evidence.candidates import Stage
-from sparsebayes.evidence.elimination import EliminationLoop
+from sparsebayes.evidence.elimination import EliminationLoop, Judge
 from sparsebayes.evidence.fit import Fit, FitStatus, Record, State
 from sparsebayes.evidence.joint import JointLoop
 from sparsebayes.evidence.sequential import SequentialLoop
@@ -11,6 +11,7 @@ __all__ = [
     "Fit",
     "FitStatus",
     "JointLoop",
+    "Judge",
     "Record",
     "SequentialLoop",
     "Stage",

@@ -25,3 +25,9 @@ def calibration_slope(margins: Vector, sign: Vector, weight: Vector | None) -> f
         return weighted_sum(losses, weight) + 0.5 * log_slope**2
 
     return float(np.exp(minimize_scalar(loss, bounds=(-WIDEST, WIDEST), method="bounded").x))
+
+
+def calibrated_losses(margins: Vector, sign: Vector, weight: Vector | None) -> Vector:
+    """Of each sample, once its margin is multiplied by the slope of all."""
+    slope = calibration_slope(margins, sign, weight)
+    return link.loss_and_residual(slope * margins, sign)[0]

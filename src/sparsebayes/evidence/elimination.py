@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sparsebayes import ard
-from sparsebayes._typing import Mask, RowValues, Vector
+from sparsebayes._typing import IntVector, Mask, RowValues, Vector
 from sparsebayes.checkpoint import NO_KEEPER, Keeper
 from sparsebayes.design import Design, Meter, Metered
 from sparsebayes.evidence.candidates import (
@@ -36,9 +36,10 @@ from sparsebayes.evidence.candidates import (
     repeated_columns,
 )
 from sparsebayes.evidence.fit import Fit, FitStatus, Record, State
+from sparsebayes.evidence.leave_one_out import leave_one_out_losses
 from sparsebayes.evidence.recording import Stopwatch, make_record
 from sparsebayes.evidence.resuming import Iteration, iterations, kept_iteration
-from sparsebayes.evidence.scale import known_scale, scale_by_evidence, scale_by_leave_one_out
+from sparsebayes.evidence.scale import known_scale, scale_by_evidence, scale_by_losses
 from sparsebayes.evidence.selection import (
     LargestEvidence,
     LastOfAtLeast,
@@ -60,6 +61,14 @@ WIDE = 2.0
 
 
 @dataclass(frozen=True, slots=True)
+class Judge:
+    """Rows that were held out."""
+
+    losses: Callable[[IntVector, Vector], Vector]  # of columns and their weights: a loss a row
+    weight: Vector | None
+
+
+@dataclass(frozen=True, slots=True)
 class EliminationLoop:
     """``map_solver(n, stage)`` is for n active weights: to learn the scale, along the path, or for good."""
 
@@ -70,6 +79,7 @@ class EliminationLoop:
     take_last: bool = False  # of them, instead of choosing one
     size: int | None = None  # a number of features that the path passes through, and that of the model
     variance: float | None = None  # V of all columns, where it is known
+    judge: Judge | None = None  # of V, instead of the losses of samples left out
     has_intercept: bool = True  # as the last column: no feature, and never dropped
 
     def run(
@@ -172,7 +182,14 @@ class EliminationLoop:
             return known_scale(data, everything, self.variance, exact, keeper)
         if exact:
             return scale_by_evidence(data, everything, self.tol, keeper)
-        return scale_by_leave_one_out(data, everything, keeper)
+        if self.judge is None:
+            return scale_by_losses(data, everything, _left_out, data.weight, keeper)
+        judge = self.judge
+
+        def losses_of(solved: Solved) -> Vector:
+            return judge.losses(solved.candidates.design.columns, solved.mode.w)
+
+        return scale_by_losses(data, everything, losses_of, judge.weight, keeper)
 
     def _selection(self, exact: bool, data: Data) -> Selection:
         if self.take_last:
@@ -220,6 +237,10 @@ def least(values: Vector, n: int) -> Mask:
 def _narrowed(candidates: Candidates, keep: Mask, everything: Candidates) -> Candidates:
     """All but the first time in the memory of ``candidates``: ``everything`` is needed again in the end."""
     return candidates.take(keep, owned=candidates.design is not everything.design)
+
+
+def _left_out(solved: Solved) -> Vector:
+    return leave_one_out_losses(solved.objective, solved.mode)
 
 
 def _state(candidates: Candidates, alpha: Vector, record: Record) -> State:

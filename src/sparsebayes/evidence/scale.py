@@ -8,11 +8,10 @@ from dataclasses import replace
 import numpy as np
 
 from sparsebayes import ard
-from sparsebayes._typing import Vector
+from sparsebayes._typing import RowValues, Vector
 from sparsebayes.checkpoint import NO_KEEPER, Keeper, Step
 from sparsebayes.design import Meter
-from sparsebayes.evidence.candidates import Candidates, Data, Scale
-from sparsebayes.evidence.leave_one_out import leave_one_out_losses
+from sparsebayes.evidence.candidates import Candidates, Data, Scale, Solved
 from sparsebayes.evidence.selection import ties, weighted_sum
 
 # V of a prior as wide as the noise that it competes with: the variance of the standard logistic distribution.
@@ -78,12 +77,17 @@ def scale_by_evidence(
     return everything, Scale(variance, None), once.n_steps
 
 
-def scale_by_leave_one_out(
-    data: Data, everything: Candidates, keeper: Keeper = NO_KEEPER
+def scale_by_losses(
+    data: Data,
+    everything: Candidates,
+    losses_of: Callable[[Solved], Vector],
+    weight: RowValues | None,
+    keeper: Keeper = NO_KEEPER,
 ) -> tuple[Candidates, Scale, int]:
-    """The least V whose leave-one-out loss ties with the best one's, the weights there, and the steps made.
+    """The least V whose loss ties with the best one's, the weights there, and the steps made. ``losses_of``
+    has one a sample that was left out or held out, and ``weight`` is theirs.
 
-    The least of them, because a model with fewer weights, chosen for how well they fit, overfits sooner.
+    The least V of them, because a model with fewer weights, chosen for how well they fit, overfits sooner.
     """
     tried: dict[int, Candidates] = {}
     losses: dict[int, Vector] = {}
@@ -92,9 +96,9 @@ def scale_by_leave_one_out(
     direction = 1
     while abs(rung) <= MAX_RUNGS:
         start = _extrapolated(tried, rung, direction) or everything
-        step = once.step(_rung(data, start, rung, with_losses=True))
+        step = once.step(_rung(data, start, rung, losses_of))
         tried[rung], losses[rung] = replace(everything, w=step.lasting["w"]), step.lasting["losses"]
-        if weighted_sum(losses[rung], data.weight) <= weighted_sum(losses[best], data.weight):
+        if weighted_sum(losses[rung], weight) <= weighted_sum(losses[best], weight):
             best = rung
         elif best == 0 and direction == 1:
             direction = -1
@@ -102,16 +106,18 @@ def scale_by_leave_one_out(
             break
         rung = best + direction
     rungs = sorted(tried)
-    least = rungs[ties([losses[rung] for rung in rungs], data.weight)[0]]
+    least = rungs[ties([losses[rung] for rung in rungs], weight)[0]]
     return tried[least], Scale(NOISE_VARIANCE * VARIANCE_STEP**least, everything.spread), once.n_steps
 
 
-def _rung(data: Data, start: Candidates, rung: int, with_losses: bool = False) -> Callable[[], Step]:
+def _rung(
+    data: Data, start: Candidates, rung: int, losses_of: Callable[[Solved], Vector] | None = None
+) -> Callable[[], Step]:
     def make() -> Step:
         solved = data.solve(start, NOISE_VARIANCE * VARIANCE_STEP**rung, "scale")
         arrays = {"w": solved.mode.w}
-        if with_losses:
-            arrays["losses"] = leave_one_out_losses(solved.objective, solved.mode)
+        if losses_of is not None:
+            arrays["losses"] = losses_of(solved)
         return Step({"n_steps": solved.mode.n_steps}, arrays)
 
     return make
