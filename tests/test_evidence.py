@@ -13,7 +13,7 @@ from sparsebayes.evidence import EliminationLoop, FitStatus, JointLoop, leave_on
 from sparsebayes.evidence.candidates import LEAST_VARIANCE, Candidates, Data, centred_energy
 from sparsebayes.evidence.elimination import least
 from sparsebayes.evidence.leave_one_out import common_variance, degrees_of_freedom, leave_one_out_losses
-from sparsebayes.evidence.scale import scale_by_leave_one_out
+from sparsebayes.evidence.scale import scale_by_losses
 from sparsebayes.evidence.selection import LargestEvidence, LastOfAtLeast, Passed, PathPoint, ties
 from sparsebayes.map_solvers import DQNSolver, NewtonCGSolver, NewtonSolver
 from sparsebayes.objective import Objective
@@ -187,7 +187,13 @@ def test_the_scale_is_the_least_that_ties_with_the_best():
     energy = np.append(X.var(axis=0), 0.0)
     gradient = Objective(design, labels, flat(11)).gradient_at_zero()
     candidates = Candidates(design, energy, 1.0, np.zeros(11), gradient, np.arange(11))
-    _, scale, n_steps = scale_by_leave_one_out(Data(labels, None, exact), candidates)
+    _, scale, n_steps = scale_by_losses(
+        Data(labels, None, exact),
+        candidates,
+        lambda solved: leave_one_out_losses(solved.objective, solved.mode),
+        None,
+        cautious=True,
+    )
     assert n_steps > 0
 
     def true_losses(variance):

@@ -9,11 +9,16 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.optimize import minimize_scalar
 from sklearn.datasets import load_wine
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold, train_test_split
 
 from sparsebayes import SBLClassifier, SBLClassifierCV
+from sparsebayes.basis import IdentityBasis
+from sparsebayes.checkpoint import NO_KEEPER
+from sparsebayes.estimators import _selection
 from sparsebayes.evidence.calibration import calibration_slope
 from tests.problems import classification
 
@@ -150,6 +155,49 @@ def test_folds_choose_as_refits_would(wide):
     smaller = SBLClassifier(select="cv-1se").fit(X, y)
     assert smaller.n_relevant_[0] <= chosen
     assert smaller.score(X_test, y_test) > 0.75
+
+
+def test_the_prior_of_folds_is_that_with_the_least_loss_on_them(monkeypatch):
+    """Against scikit-learn's logistic regression at the same priors, on the rows of the fold that chooses."""
+    monkeypatch.setattr(_selection, "SAMPLES_FOR_PRIOR", 1)
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(1200, 450))
+    y = X @ (0.1 * rng.normal(size=450)) + rng.logistic(size=1200) > 0.0
+    chosen = SBLClassifier(select="cv", scale="none").fit(X, y).history_[0][0]["prior_variance"]
+    train, test = next(StratifiedKFold(5).split(X, y))
+    spread = X[train].var(axis=0).sum()
+
+    def loss(variance):
+        model = LogisticRegression(C=variance / spread, tol=1e-8, max_iter=1000).fit(X[train], y[train])
+        z = model.decision_function(X[test]) * np.where(y[test], 1.0, -1.0)
+        of_slope = minimize_scalar(lambda s: np.logaddexp(0.0, -np.exp(s) * z).sum() + 0.5 * s**2)
+        return np.logaddexp(0.0, -np.exp(of_slope.x) * z).sum()
+
+    losses = {rung: loss(chosen * 10.0 ** (rung / 2)) for rung in (-4, -1, 0, 1, 4)}
+    # A gain of less than a percent is not worth a step, and the fold's own modes are not exact.
+    assert losses[0] < min(losses[-1], losses[1]) / 0.985
+    assert losses[0] < 0.97 * min(losses[-4], losses[4])
+
+
+@pytest.mark.parametrize(("power", "preferred"), [(0.0, 0.0), (-0.5, 0.5)])
+def test_folds_choose_how_far_energy_counts(power, preferred):
+    """Weights that do not know of their column's energy, and weights that make up for it."""
+    rng = np.random.default_rng(0)
+    energy = 10.0 ** rng.uniform(-3.0, 0.0, size=700)
+    X = rng.normal(size=(600, 700)) * np.sqrt(energy)
+    z = X @ (rng.normal(size=700) * energy**power)
+    y = (3.0 * z / z.std() + rng.logistic(size=600) > 0.0).astype(float)
+    settings = SBLClassifier(select="cv")._settings(*X.shape)
+    folds = _selection.Folds(X, IdentityBasis(700), y, None, None, NO_KEEPER)
+    assert _selection.with_prior(settings, folds).energy_exponent == preferred
+
+
+def test_few_samples_are_divided_several_times():
+    X, y = classification(n=60, m=4)
+    folds = _selection.Folds(X, IdentityBasis(4), (y == y[0]).astype(float), None, None, NO_KEEPER)
+    held_out = np.sort(np.concatenate([test for _, test in folds._splits]))
+    np.testing.assert_array_equal(held_out, np.repeat(np.arange(60), 5))
+    assert len({tuple(test) for _, test in folds._splits}) == 25
 
 
 def test_the_slope_is_common_to_the_model_and_its_size_on_the_path(wide):

@@ -14,15 +14,17 @@ from sparsebayes._typing import IntVector, Vector
 from sparsebayes.basis import Basis
 from sparsebayes.checkpoint import NO_KEEPER, Keeper
 from sparsebayes.design import ColumnScale, row_shares
-from sparsebayes.estimators._problem import FoldScores, HeldOut, PathModel, Solution, Start, fit_problem
+from sparsebayes.estimators._problem import FoldScores, HeldOut, Solution, Start, fit_problem
 from sparsebayes.evidence import State
 from sparsebayes.evidence.calibration import calibrated_losses, calibration_slope
 from sparsebayes.evidence.selection import standard_error, weighted_sum
 from sparsebayes.recipes import EXPONENTS_TO_COMPARE, Settings, recipe
 
 N_FOLDS = 5
+# Samples held out that choose the prior.
+SAMPLES_FOR_PRIOR = 1000
 # Fewer samples are divided into folds several times.
-SAMPLES_HELD_OUT = 500
+SAMPLES_DIVIDED = 500
 MAX_DIVISIONS = 5
 
 
@@ -74,107 +76,133 @@ def fit_selected(
     search = settings.select != "evidence" and settings.max_features is None and not settings.stop_at_max_iter
     if not search or not recipe(settings.solver, settings.basis).follows_path:
         return fit_problem(X, basis, labels, weight, settings, start, n_threads, callback, keeper)
-    learned, curve = cross_validated(X, basis, labels, weight, settings, n_threads, keeper)
-    settings = replace(
-        settings,
-        max_features=curve.chosen(weight, settings.select == "cv-1se"),
-        energy_exponent=learned.energy_exponent,
-        prior_variance=learned.prior_variance,
-    )
+    folds = Folds(X, basis, labels, weight, n_threads, keeper)
+    settings = with_prior(settings, folds)
+    curve = folds.curve(settings)
+    settings = replace(settings, max_features=curve.chosen(weight, settings.select == "cv-1se"))
     # Not from where an earlier fit ended: the folds were not.
     solution = fit_problem(X, basis, labels, weight, settings, None, n_threads, callback, keeper)
     return replace(calibrated(solution, curve), folds=curve.scores(weight))
 
 
-def cross_validated(
-    X: Any,
-    basis: Basis,
-    labels: Vector,
-    weight: Vector | None,
-    settings: Settings,
-    n_threads: int | None,
-    keeper: Keeper = NO_KEEPER,
-) -> tuple[Settings, Curve]:
-    """The path on the training rows of each fold, judged on its other rows; and the settings with the prior
-    that the first fold preferred.
-    """
-    sign = 2.0 * labels - 1.0
-    settings = replace(settings, stop_at_max_iter=True)  # the last point: no time is spent on choosing one
-    divisions = list(_divisions(labels))
-    sizes: IntVector | None = None
-    held_out: list[Vector] = []
-    for division, folds in enumerate(divisions):
-        for fold, (train, test) in enumerate(folds):
-            rows = HeldOut(X[test], basis, sign[test], None if weight is None else weight[test])
-
-            def fit(
-                settings: Settings, name: str, rows: HeldOut = rows, train: IntVector = train
-            ) -> Solution:
-                return fit_problem(
-                    X[train],
-                    basis,
-                    labels[train],
-                    None if weight is None else weight[train],
-                    settings,
-                    None,
-                    n_threads,
-                    lambda state, scale: False,
-                    keeper.under(name),
-                    rows,
-                )
-
-            if sizes is None:
-                settings, path = _first(settings, fit, rows)
-                sizes = np.array([len(model.columns) for model in path])
-                held_out = [np.empty((len(divisions), len(labels))) for _ in sizes]
-            else:
-                path = fit(settings, f"fold-{division}-{fold}").path
-            own = np.array([len(model.columns) for model in path])
-            known = {k: rows.margins(path[k]) for k in {_nearest(own, size) for size in sizes}}
-            for size, out in zip(sizes, held_out, strict=True):
-                out[division, test] = known[_nearest(own, size)]
-    assert sizes is not None
-    weights = None if weight is None else np.tile(weight, len(divisions))
-    signs = np.tile(sign, len(divisions))
-    slopes = np.array([calibration_slope(each.ravel(), signs, weights) for each in held_out])
-    losses = [
-        link.loss_and_residual(slope * each.ravel(), signs)[0].reshape(each.shape).mean(axis=0)
-        for slope, each in zip(slopes, held_out, strict=True)
-    ]
-    correct = [((each > 0.0) == (sign > 0.0)).mean(axis=0) for each in held_out]
-    return settings, Curve(sizes, slopes, losses, correct)
-
-
-def _divisions(labels: Vector) -> Iterator[list[tuple[IntVector, IntVector]]]:
-    """Into folds, and of few samples several times: which of them are together decides there."""
-    n_folds = int(min(N_FOLDS, labels.sum(), (1.0 - labels).sum()))
-    if n_folds < 2:
-        raise ValueError(
-            "Cross-validation along the path needs two samples of each class at least. Use select='evidence'."
-        )
-    yield list(StratifiedKFold(n_folds).split(labels, labels))
-    for seed in range(1, min(-(-SAMPLES_HELD_OUT // len(labels)), MAX_DIVISIONS)):
-        yield list(StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(labels, labels))
-
-
-def _first(
-    settings: Settings, fit: Callable[[Settings, str], Solution], rows: HeldOut
-) -> tuple[Settings, list[PathModel]]:
-    """The prior whose path has the least loss on the first rows held out, and that path. One number or two,
-    which half of the time goes into; and slopes are for models of the same prior.
+def with_prior(settings: Settings, folds: Folds) -> Settings:
+    """The exponent of the columns' energies and the scale that rows held out prefer: one or two numbers, for
+    all folds, because half of the time goes into them and slopes are for models of the same prior.
     """
     found = []
     for exponent in EXPONENTS_TO_COMPARE.get(settings.energy_exponent, (settings.energy_exponent,)):
-        tried = replace(settings, energy_exponent=exponent)
-        solution = fit(tried, f"first-{exponent:g}")
-        losses = [
-            weighted_sum(calibrated_losses(rows.margins(model), rows.sign, rows.weight), rows.weight)
-            for model in solution.path
-        ]
-        variance = solution.history[0]["prior_variance"]
-        found.append((min(losses), replace(tried, prior_variance=variance), solution.path))
-    _, settings, path = min(found, key=lambda each: each[0])
-    return settings, path
+        settings = replace(settings, energy_exponent=exponent)
+        tried = [folds.tried(fold, settings) for fold in range(folds.enough(SAMPLES_FOR_PRIOR))]
+        variance = float(np.median([each.variance for each in tried]))
+        loss = sum(each.least_loss for each in tried)
+        found.append((loss, replace(settings, prior_variance=variance)))
+    return min(found, key=lambda each: each[0])[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """The margins of a fold's rows under each model of a path."""
+
+    rows: HeldOut
+    variance: float  # of the path's prior
+    sizes: IntVector
+    margins: list[Vector]
+
+    @property
+    def least_loss(self) -> float:
+        """Of these models, each calibrated."""
+        sign, weight = self.rows.sign, self.rows.weight
+        return min(weighted_sum(calibrated_losses(each, sign, weight), weight) for each in self.margins)
+
+    def nearest(self, size: int) -> Vector:
+        return self.margins[_nearest(self.sizes, size)]
+
+
+class Folds:
+    """Paths on the training rows of folds, judged on their other rows."""
+
+    def __init__(
+        self,
+        X: Any,
+        basis: Basis,
+        labels: Vector,
+        weight: Vector | None,
+        n_threads: int | None,
+        keeper: Keeper,
+    ) -> None:
+        self._X = X
+        self._basis = basis
+        self._labels = labels
+        self._weight = weight
+        self._n_threads = n_threads
+        self._keeper = keeper
+        self._n_folds = int(min(N_FOLDS, labels.sum(), (1.0 - labels).sum()))
+        if self._n_folds < 2:
+            raise ValueError(
+                "Cross-validation along the path needs two samples of each class at least. "
+                "Use select='evidence'."
+            )
+        self._splits = list(self._divided())
+        self._known: dict[tuple[int, float, float], Tried] = {}
+
+    @property
+    def _sign(self) -> Vector:
+        return 2.0 * self._labels - 1.0
+
+    def _divided(self) -> Iterator[tuple[IntVector, IntVector]]:
+        """Into folds, and few samples several times: which of them are together decides there."""
+        labels = self._labels
+        yield from StratifiedKFold(self._n_folds).split(labels, labels)
+        for seed in range(1, min(-(-SAMPLES_DIVIDED // len(labels)), MAX_DIVISIONS)):
+            yield from StratifiedKFold(self._n_folds, shuffle=True, random_state=seed).split(labels, labels)
+
+    def enough(self, n_samples: int) -> int:
+        """Folds that hold out so many, or all of a division."""
+        return min(-(-n_samples * self._n_folds // len(self._labels)), self._n_folds)
+
+    def tried(self, fold: int, settings: Settings) -> Tried:
+        """The path on all rows but those of a fold, its prior learned from them unless it is known."""
+        exponent, variance = settings.energy_exponent, settings.prior_variance
+        if variance is not None and (fold, exponent, variance) in self._known:
+            return self._known[fold, exponent, variance]
+        train, test = self._splits[fold]
+        weight = self._weight
+        rows = HeldOut(self._X[test], self._basis, self._sign[test], None if weight is None else weight[test])
+        solution = fit_problem(
+            self._X[train],
+            self._basis,
+            self._labels[train],
+            None if weight is None else weight[train],
+            replace(settings, stop_at_max_iter=True),  # the last point: no time is spent on choosing one
+            None,
+            self._n_threads,
+            lambda state, scale: False,
+            self._keeper.under(f"fold-{fold}" if variance else f"prior-{exponent:g}-{fold}"),
+            rows,
+        )
+        learned = solution.history[0]["prior_variance"]
+        assert learned is not None
+        sizes = np.array([len(model.columns) for model in solution.path])
+        tried = Tried(rows, learned, sizes, [rows.margins(model) for model in solution.path])
+        self._known[fold, exponent, learned] = tried
+        return tried
+
+    def curve(self, settings: Settings) -> Curve:
+        """All folds at one prior, compared at the sizes of the first one's path."""
+        paths = [self.tried(fold, settings) for fold in range(len(self._splits))]
+        n_divisions = len(self._splits) // self._n_folds
+        sign = np.tile(self._sign, n_divisions)
+        weight = None if self._weight is None else np.tile(self._weight, n_divisions)
+        slopes, losses, correct = [], [], []
+        for size in paths[0].sizes:
+            margins = np.empty((n_divisions, len(self._labels)))
+            for fold, (tried, (_, test)) in enumerate(zip(paths, self._splits, strict=True)):
+                margins[fold // self._n_folds, test] = tried.nearest(size)
+            slopes.append(calibration_slope(margins.ravel(), sign, weight))
+            each = link.loss_and_residual(slopes[-1] * margins.ravel(), sign)[0]
+            losses.append(each.reshape(margins.shape).mean(axis=0))
+            correct.append(((margins > 0.0) == (self._labels > 0.0)).mean(axis=0))
+        return Curve(paths[0].sizes, np.array(slopes), losses, correct)
 
 
 def calibrated(solution: Solution, curve: Curve) -> Solution:

@@ -11,8 +11,8 @@ d_k a power of the centred energy e_k of column k; and a weight is dropped, neve
 Where the posterior is exact all along, c is learned by eq. 8 for a shared precision; it is set anew at every
 step so that the prior variance of a margin, V = sum_k e_k / alpha_k, stays; and the point is chosen by its
 leave-one-out loss. Where the Hessian is taken as diagonal, eq. 8 would make the prior too narrow: c is
-learned from the leave-one-out loss of the model with all weights, and stays until V would fall below a unit
-of log odds; the point is chosen by its evidence.
+learned from the leave-one-out loss of the model with all weights, or from its loss on rows that were held
+out, and stays until V would fall below a unit of log odds; the point is chosen by its evidence.
 """
 
 from __future__ import annotations
@@ -183,13 +183,14 @@ class EliminationLoop:
         if exact:
             return scale_by_evidence(data, everything, self.tol, keeper)
         if self.judge is None:
-            return scale_by_losses(data, everything, _left_out, data.weight, keeper)
+            # A model with fewer weights, chosen for how well they fit, overfits sooner than that of all.
+            return scale_by_losses(data, everything, _left_out, data.weight, keeper, cautious=True)
         judge = self.judge
 
         def losses_of(solved: Solved) -> Vector:
             return judge.losses(solved.candidates.design.columns, solved.mode.w)
 
-        return scale_by_losses(data, everything, losses_of, judge.weight, keeper)
+        return scale_by_losses(data, everything, losses_of, judge.weight, keeper, cautious=False)
 
     def _selection(self, exact: bool, data: Data) -> Selection:
         if self.take_last:

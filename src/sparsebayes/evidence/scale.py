@@ -20,6 +20,9 @@ NOISE_VARIANCE = np.pi**2 / 3.0
 # that is flat about its minimum.
 VARIANCE_STEP = np.sqrt(10.0)
 MAX_RUNGS = 8
+# A rung must lower the loss of rows held out by this share, or it is the last one: a wider prior takes more
+# steps to solve for.
+LEAST_GAIN = 0.01
 MAX_SCALE_ROUNDS = 30
 
 
@@ -83,11 +86,12 @@ def scale_by_losses(
     losses_of: Callable[[Solved], Vector],
     weight: RowValues | None,
     keeper: Keeper = NO_KEEPER,
+    *,
+    cautious: bool,
 ) -> tuple[Candidates, Scale, int]:
-    """The least V whose loss ties with the best one's, the weights there, and the steps made. ``losses_of``
-    has one a sample that was left out or held out, and ``weight`` is theirs.
-
-    The least V of them, because a model with fewer weights, chosen for how well they fit, overfits sooner.
+    """The V with the least loss, the weights there, and the steps made. ``losses_of`` has a loss a sample
+    that was left out or held out, and ``weight`` is theirs. A cautious choice is the least V that ties with
+    the best.
     """
     tried: dict[int, Candidates] = {}
     losses: dict[int, Vector] = {}
@@ -98,16 +102,18 @@ def scale_by_losses(
         start = _extrapolated(tried, rung, direction) or everything
         step = once.step(_rung(data, start, rung, losses_of))
         tried[rung], losses[rung] = replace(everything, w=step.lasting["w"]), step.lasting["losses"]
-        if weighted_sum(losses[rung], weight) <= weighted_sum(losses[best], weight):
+        enough = 1.0 if cautious or rung == 0 else 1.0 - LEAST_GAIN
+        if weighted_sum(losses[rung], weight) <= enough * weighted_sum(losses[best], weight):
             best = rung
         elif best == 0 and direction == 1:
             direction = -1
         else:
             break
         rung = best + direction
-    rungs = sorted(tried)
-    least = rungs[ties([losses[rung] for rung in rungs], weight)[0]]
-    return tried[least], Scale(NOISE_VARIANCE * VARIANCE_STEP**least, everything.spread), once.n_steps
+    if cautious:
+        rungs = sorted(tried)
+        best = rungs[ties([losses[rung] for rung in rungs], weight)[0]]
+    return tried[best], Scale(NOISE_VARIANCE * VARIANCE_STEP**best, everything.spread), once.n_steps
 
 
 def _rung(
