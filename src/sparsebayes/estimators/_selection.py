@@ -18,7 +18,7 @@ from sparsebayes.estimators._problem import FoldScores, HeldOut, Solution, Start
 from sparsebayes.evidence import State
 from sparsebayes.evidence.calibration import calibrated_losses, calibration_slope
 from sparsebayes.evidence.selection import standard_error, weighted_sum
-from sparsebayes.recipes import EXPONENTS_TO_COMPARE, Settings, recipe
+from sparsebayes.recipes import OTHER_EXPONENTS, Settings, recipe
 
 N_FOLDS = 5
 # Samples held out that choose the prior.
@@ -89,14 +89,21 @@ def with_prior(settings: Settings, folds: Folds) -> Settings:
     """The exponent of the columns' energies and the scale that rows held out prefer: one or two numbers, for
     all folds, because half of the time goes into them and slopes are for models of the same prior.
     """
-    found = []
-    for exponent in EXPONENTS_TO_COMPARE.get(settings.energy_exponent, (settings.energy_exponent,)):
-        settings = replace(settings, energy_exponent=exponent)
-        tried = [folds.tried(fold, settings) for fold in range(folds.enough(SAMPLES_FOR_PRIOR))]
-        variance = float(np.median([each.variance for each in tried]))
-        loss = sum(each.least_loss for each in tried)
-        found.append((loss, replace(settings, prior_variance=variance)))
-    return min(found, key=lambda each: each[0])[1]
+    judging = range(folds.enough(SAMPLES_FOR_PRIOR))
+
+    def learned(settings: Settings) -> tuple[float, Settings]:
+        tried = [folds.tried(fold, settings) for fold in judging]
+        loss = sum(min(each.totals) for each in tried)
+        return loss, replace(settings, prior_variance=float(np.median([each.variance for each in tried])))
+
+    best = learned(settings)
+    for exponent in OTHER_EXPONENTS.get(settings.energy_exponent, ()):
+        # Not where the model of all columns is clearly worse at the scale that is known, which takes a third
+        # of the time of a scale and a path.
+        widest = replace(best[1], energy_exponent=exponent, max_iter=1)
+        if all(folds.tried(k, widest).is_not_worse_than(folds.tried(k, best[1])) for k in judging):
+            best = min(best, learned(replace(settings, energy_exponent=exponent)), key=lambda each: each[0])
+    return best[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +116,18 @@ class Tried:
     margins: list[Vector]
 
     @property
-    def least_loss(self) -> float:
-        """Of these models, each calibrated."""
-        sign, weight = self.rows.sign, self.rows.weight
-        return min(weighted_sum(calibrated_losses(each, sign, weight), weight) for each in self.margins)
+    def totals(self) -> list[float]:
+        """Losses of these models, each calibrated."""
+        return [weighted_sum(self._losses(each), self.rows.weight) for each in self.margins]
+
+    def is_not_worse_than(self, other: Tried) -> bool:
+        """The first model than the other's, by two standard errors."""
+        difference = self._losses(self.margins[0]) - other._losses(other.margins[0])
+        weight = self.rows.weight
+        return weighted_sum(difference, weight) <= 2.0 * standard_error(difference, weight)
+
+    def _losses(self, margins: Vector) -> Vector:
+        return calibrated_losses(margins, self.rows.sign, self.rows.weight)
 
     def nearest(self, size: int) -> Vector:
         return self.margins[_nearest(self.sizes, size)]
@@ -143,7 +158,7 @@ class Folds:
                 "Use select='evidence'."
             )
         self._splits = list(self._divided())
-        self._known: dict[tuple[int, float, float], Tried] = {}
+        self._known: dict[tuple[int, float, float | None, int], Tried] = {}
 
     @property
     def _sign(self) -> Vector:
@@ -163,8 +178,9 @@ class Folds:
     def tried(self, fold: int, settings: Settings) -> Tried:
         """The path on all rows but those of a fold, its prior learned from them unless it is known."""
         exponent, variance = settings.energy_exponent, settings.prior_variance
-        if variance is not None and (fold, exponent, variance) in self._known:
-            return self._known[fold, exponent, variance]
+        key = (fold, exponent, variance, settings.max_iter)
+        if key in self._known:
+            return self._known[key]
         train, test = self._splits[fold]
         weight = self._weight
         rows = HeldOut(self._X[test], self._basis, self._sign[test], None if weight is None else weight[test])
@@ -177,14 +193,14 @@ class Folds:
             None,
             self._n_threads,
             lambda state, scale: False,
-            self._keeper.under(f"fold-{fold}" if variance else f"prior-{exponent:g}-{fold}"),
+            self._keeper.under("-".join(("fold", *map(str, key)))),
             rows,
         )
         learned = solution.history[0]["prior_variance"]
         assert learned is not None
         sizes = np.array([len(model.columns) for model in solution.path])
         tried = Tried(rows, learned, sizes, [rows.margins(model) for model in solution.path])
-        self._known[fold, exponent, learned] = tried
+        self._known[key] = self._known[fold, exponent, learned, settings.max_iter] = tried
         return tried
 
     def curve(self, settings: Settings) -> Curve:
