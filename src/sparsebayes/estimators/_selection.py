@@ -18,7 +18,7 @@ from sparsebayes.estimators._problem import FoldScores, HeldOut, Solution, Start
 from sparsebayes.evidence import State
 from sparsebayes.evidence.calibration import calibrated_losses, calibration_slope
 from sparsebayes.evidence.selection import standard_error, weighted_sum
-from sparsebayes.recipes import OTHER_EXPONENTS, Settings, recipe
+from sparsebayes.recipes import OTHER_EXPONENTS, PATH_TOL, Settings, recipe
 
 N_FOLDS = 5
 # Samples held out that choose the prior.
@@ -100,7 +100,7 @@ def with_prior(settings: Settings, folds: Folds) -> Settings:
     for exponent in OTHER_EXPONENTS.get(settings.energy_exponent, ()):
         # Not where the model of all columns is clearly worse at the scale that is known, which takes a third
         # of the time of a scale and a path.
-        widest = replace(best[1], energy_exponent=exponent, max_iter=1)
+        widest = replace(best[1], energy_exponent=exponent, max_iter=1, map_tol=PATH_TOL)
         if all(folds.tried(k, widest).is_not_worse_than(folds.tried(k, best[1])) for k in judging):
             best = min(best, learned(replace(settings, energy_exponent=exponent)), key=lambda each: each[0])
     return best[1]
