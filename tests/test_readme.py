@@ -80,7 +80,7 @@ def test_figures_in_the_chapter_on_text():
     for text in (
         f"{tables.size(chosen['n'])} features and {chosen['acc']:.1f}% there",
         f"{tables.size(points['sbl-cv']['n'])} of them, and has {points['sbl-cv']['acc']:.1f}%",
-        f"as l2 at its best C has ({points['lr-l2']['acc']:.1f}%)",
+        f"where l2 at its best C has {points['lr-l2']['acc']:.1f}%",
         f"takes {figures('rivals/timing')['whole path over a liblinear-l1 fit']:.1f} times as long",
         f"(by {min(gains):.2f} to {max(gains):.1f}",
     ):

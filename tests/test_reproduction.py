@@ -25,6 +25,7 @@ from benchmarks.reproduction.plan import Block, blocks, read
 from benchmarks.reproduction.report import report
 from benchmarks.reproduction.run import run
 from benchmarks.rivals.adapters import liblinear
+from tests.browser import browser  # noqa: F401
 
 DATA = "generated 150x6"
 README = PAGE.parent.parent / "README.md"
@@ -268,6 +269,48 @@ def test_the_report_stands_alone(tmp_path):
     assert "prefers-color-scheme: dark" in html
     loaded = re.findall(r'(?:src|href)="(?!#)|@import|url\((?!#)', html)
     assert loaded == []
+
+
+@pytest.fixture(scope="module")
+def html(tmp_path_factory):
+    path = tmp_path_factory.mktemp("report") / "reproduction.html"
+    path.write_text(report())
+    return path
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_report_is_sound_in_a_browser_and_asks_for_nothing(html, browser, width, dark):  # noqa: F811
+    assert browser.open(html, width=width, dark=dark) == ([html.as_uri()], [])
+    wider = "return document.documentElement.scrollWidth > document.documentElement.clientWidth"
+    assert not browser.run(wider)
+    assert browser.run("return document.querySelectorAll('figure svg').length") == 5
+    small = "return [...document.querySelectorAll('figure svg')].filter(s => s.clientWidth < 300).length"
+    assert browser.run(small) == 0
+    ink, paper = browser.run(
+        "const style = getComputedStyle(document.body); return [style.color, style.backgroundColor]"
+    )
+    brightness = [sum(map(int, re.findall(r"\d+", colour)[:3])) for colour in (ink, paper)]
+    assert (brightness[0] > brightness[1] + 300) if dark else (brightness[1] > brightness[0] + 300)
+
+
+def test_tables_of_the_report_sort(html, browser):  # noqa: F811
+    browser.open(html)
+    column = """
+        const tables = [...document.querySelectorAll("table")];
+        const table = tables.find(each => each.innerText.includes("within its spread?"));
+        const names = [...table.tHead.rows[0].cells].map(each => each.innerText);
+        const head = names.findIndex(each => each.startsWith(arguments[0]));
+        table.tHead.rows[0].cells[head].querySelector("button").click();
+        return [...table.tBodies[0].rows].map(row => row.cells[head].textContent.trim());
+    """
+    up, down = (browser.run(column, "difference") for _ in range(2))
+    numbers = [float(each.replace("−", "-")) for each in up]
+    assert len(numbers) == 52
+    assert numbers == sorted(numbers)
+    assert numbers == [float(each.replace("−", "-")) for each in reversed(down)]
+    words = browser.run(column, "model")
+    assert words == sorted(words)
 
 
 def test_the_gate_misses_where_a_model_gets_worse():

@@ -49,8 +49,9 @@ class SBLClassifier(SparseBayesClassifier):
           is sparse, and up to two or three points less accurate than what "cv" takes where very many
           features matter a little, as in text.
         - "cv": the model with the least log loss in 5-fold cross-validation, at the cost of one path more
-          a fold. Its margins, and those all along the path, are then multiplied by the slope that makes the
-          margins of the samples held out the best log odds.
+          a fold, and one or two that choose the prior. Its margins, and those all along the path, are then
+          multiplied by the slope that makes the margins of the samples held out the best log odds. Up to 500
+          samples are divided into folds several times.
         - "cv-1se": the smallest model within a standard error of it.
     max_features : int, default=None
         The size of the model that is taken from the path of "elimination", for each binary problem; instead
