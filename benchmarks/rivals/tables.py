@@ -138,10 +138,10 @@ ALTERNATIVES = (
     ),
     (
         "LR-l2 (liblinear), best C",
-        """with fewer features news20.binary {news_l2}, film reviews {reviews_l2}, URLs {urls_l2}, colon cancer
-        {colon_l2}""",
-        """RCV1 {rcv1_l2} and Reuters {reuters_l2}: level; with C by folds it takes {l2_seconds} of our seconds
-        on Reuters and RCV1""",
+        """with fewer features news20.binary {news_l2}, film reviews {reviews_l2}, URLs {urls_l2}, colon
+        cancer {colon_l2}""",
+        """RCV1 {rcv1_l2} and Reuters {reuters_l2}: level; with C by folds it takes {l2_seconds} of our
+        seconds on Reuters and RCV1""",
     ),
     (
         "SVC-RBF, C and γ by grid",

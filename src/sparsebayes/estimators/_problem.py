@@ -154,12 +154,11 @@ class HeldOut:
         return margins(self.basis.kept(model.columns), model.coef, model.intercept, self.X)
 
     def judge(self, scale: ColumnScale) -> Judge:
-        """Of the columns of a design with this scale, whose margins are to be calibrated anyway."""
+        """Of weights on a design with this scale. Margins are calibrated, as those of the model will be."""
 
         def losses(columns: IntVector, w: Vector) -> Vector:
-            return calibrated_losses(
-                self.margins(_in_users_units(columns, w, np.ones_like(w), scale)), self.sign, self.weight
-            )
+            margins = self.margins(_in_users_units(columns, w, np.ones_like(w), scale))
+            return calibrated_losses(margins, self.sign, self.weight)
 
         return Judge(losses, self.weight)
 

@@ -101,16 +101,17 @@ def with_prior(settings: Settings, folds: Folds) -> Settings:
         # Not where the model of all columns is clearly worse at the scale that is known, which takes a third
         # of the time of a scale and a path.
         widest = replace(best[1], energy_exponent=exponent, max_iter=1, map_tol=PATH_TOL)
-        if all(folds.tried(k, widest).is_not_worse_than(folds.tried(k, best[1])) for k in judging):
+        if all(folds.tried(k, widest).may_be_better_than(folds.tried(k, best[1])) for k in judging):
             best = min(best, learned(replace(settings, energy_exponent=exponent)), key=lambda each: each[0])
     return best[1]
 
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """The margins of a fold's rows under each model of a path."""
+    """What each model of a path says of a fold's rows."""
 
-    rows: HeldOut
+    sign: Vector
+    weight: Vector | None
     variance: float  # of the path's prior
     sizes: IntVector
     margins: list[Vector]
@@ -118,16 +119,15 @@ class Tried:
     @property
     def totals(self) -> list[float]:
         """Losses of these models, each calibrated."""
-        return [weighted_sum(self._losses(each), self.rows.weight) for each in self.margins]
+        return [weighted_sum(self._losses(each), self.weight) for each in self.margins]
 
-    def is_not_worse_than(self, other: Tried) -> bool:
-        """The first model than the other's, by two standard errors."""
+    def may_be_better_than(self, other: Tried) -> bool:
+        """Whether the loss of its largest model is less than the other's, within two standard errors."""
         difference = self._losses(self.margins[0]) - other._losses(other.margins[0])
-        weight = self.rows.weight
-        return weighted_sum(difference, weight) <= 2.0 * standard_error(difference, weight)
+        return weighted_sum(difference, self.weight) <= 2.0 * standard_error(difference, self.weight)
 
     def _losses(self, margins: Vector) -> Vector:
-        return calibrated_losses(margins, self.rows.sign, self.rows.weight)
+        return calibrated_losses(margins, self.sign, self.weight)
 
     def nearest(self, size: int) -> Vector:
         return self.margins[_nearest(self.sizes, size)]
@@ -199,7 +199,8 @@ class Folds:
         learned = solution.history[0]["prior_variance"]
         assert learned is not None
         sizes = np.array([len(model.columns) for model in solution.path])
-        tried = Tried(rows, learned, sizes, [rows.margins(model) for model in solution.path])
+        known = [rows.margins(model) for model in solution.path]
+        tried = Tried(rows.sign, rows.weight, learned, sizes, known)
         self._known[key] = self._known[fold, exponent, learned, settings.max_iter] = tried
         return tried
 
