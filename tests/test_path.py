@@ -200,6 +200,28 @@ def test_few_samples_are_divided_several_times():
     assert len({tuple(test) for _, test in folds._splits}) == 25
 
 
+def test_a_sample_that_is_held_out_several_times_counts_once_for_the_slope(monkeypatch):
+    """Its prior is for samples: of folds that are all alike, five divisions say what one says."""
+    X, y = classification(n=60, m=4)
+    labels = (y == y[0]).astype(float)
+    folds = _selection.Folds(X, IdentityBasis(4), labels, None, None, NO_KEEPER)
+    margins = 2.0 * (2.0 * labels - 1.0)
+
+    def tried(fold, settings):
+        test = folds._splits[fold][1]
+        return _selection.Tried(folds._sign[test], None, 1.0, np.array([4]), [margins[test]])
+
+    monkeypatch.setattr(folds, "tried", tried)
+    slope = folds.curve(None).slopes[0]
+    assert slope == pytest.approx(calibration_slope(margins, folds._sign, None), rel=1e-3)
+
+
+def test_columns_that_the_first_fold_does_not_see_may_stay():
+    X, y = np.zeros((20, 3)), np.arange(20) % 2
+    X[:4, 0] = 2.0 * y[:4] - 1.0  # the rows that the first fold holds out
+    assert SBLClassifier(select="cv").fit(X, y).n_relevant_[0] == 1
+
+
 def test_the_slope_is_common_to_the_model_and_its_size_on_the_path(wide):
     X, X_test, y, _ = wide
     calibrated = SBLClassifier(select="cv", proba="moderated").fit(X, y)

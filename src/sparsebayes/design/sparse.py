@@ -21,6 +21,8 @@ MIN_ENTRIES_PER_COLUMN = 4
 # Nonzeros of a block: enough that a Python call per block costs nothing, few enough that widening
 # or squaring one block at a time needs little memory.
 BLOCK_NONZEROS = 1 << 20
+# Up to so many entries a tile is kept by rows too, once a Gram matrix has been asked of it: 48 MB.
+KEPT_ENTRIES = 1 << 22
 
 
 class SparseDesign:
@@ -104,7 +106,7 @@ class SparseDesign:
     def gram(self, h: Vector) -> Matrix:
         out = np.zeros((self.shape[1], self.shape[1]))
         for tile in self._tiles:
-            rows = tile.rows_first
+            rows = tile.rows_first if len(tile.data) <= KEPT_ENTRIES else tile.as_csr()
             per_entry = np.repeat(h[tile.rows], np.diff(rows.indptr))
             weighted = sp.csr_array((rows.data * per_entry, rows.indices, rows.indptr), shape=rows.shape)
             # The columns as rows, not rows.T: scipy would convert the other factor.

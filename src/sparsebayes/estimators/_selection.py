@@ -93,8 +93,8 @@ def with_prior(settings: Settings, folds: Folds) -> Settings:
 
     def learned(settings: Settings) -> tuple[float, Settings]:
         tried = [folds.tried(fold, settings) for fold in judging]
-        loss = sum(min(each.totals) for each in tried)
-        return loss, replace(settings, prior_variance=float(np.median([each.variance for each in tried])))
+        middle = sorted(each.variance for each in tried)[(len(tried) - 1) // 2]  # one of them, so known
+        return sum(min(each.totals) for each in tried), replace(settings, prior_variance=middle)
 
     best = learned(settings)
     for exponent in OTHER_EXPONENTS.get(settings.energy_exponent, ()):
@@ -158,7 +158,7 @@ class Folds:
                 "Use select='evidence'."
             )
         self._splits = list(self._divided())
-        self._known: dict[tuple[int, float, float | None, int], Tried] = {}
+        self._known: dict[tuple[float | None, ...], Tried] = {}
 
     @property
     def _sign(self) -> Vector:
@@ -178,7 +178,8 @@ class Folds:
     def tried(self, fold: int, settings: Settings) -> Tried:
         """The path on all rows but those of a fold, its prior learned from them unless it is known."""
         exponent, variance = settings.energy_exponent, settings.prior_variance
-        key = (fold, exponent, variance, settings.max_iter)
+        rest = (settings.max_iter, settings.map_tol)
+        key = (fold, exponent, variance, *rest)
         if key in self._known:
             return self._known[key]
         train, test = self._splits[fold]
@@ -201,25 +202,29 @@ class Folds:
         sizes = np.array([len(model.columns) for model in solution.path])
         known = [rows.margins(model) for model in solution.path]
         tried = Tried(rows.sign, rows.weight, learned, sizes, known)
-        self._known[key] = self._known[fold, exponent, learned, settings.max_iter] = tried
+        self._known[key] = self._known[fold, exponent, learned, *rest] = tried
         return tried
 
     def curve(self, settings: Settings) -> Curve:
-        """All folds at one prior, compared at the sizes of the first one's path."""
+        """All folds at one prior, compared at the sizes of the largest path: a fold's training rows may lack
+        columns.
+        """
         paths = [self.tried(fold, settings) for fold in range(len(self._splits))]
         n_divisions = len(self._splits) // self._n_folds
+        sizes = max((each.sizes for each in paths), key=lambda sizes: sizes[0])
         sign = np.tile(self._sign, n_divisions)
-        weight = None if self._weight is None else np.tile(self._weight, n_divisions)
+        # A sample counts once against the prior of the slope, however often it was held out.
+        weight = np.tile(np.ones_like(self._sign) if self._weight is None else self._weight, n_divisions)
         slopes, losses, correct = [], [], []
-        for size in paths[0].sizes:
+        for size in sizes:
             margins = np.empty((n_divisions, len(self._labels)))
             for fold, (tried, (_, test)) in enumerate(zip(paths, self._splits, strict=True)):
                 margins[fold // self._n_folds, test] = tried.nearest(size)
-            slopes.append(calibration_slope(margins.ravel(), sign, weight))
+            slopes.append(calibration_slope(margins.ravel(), sign, weight / n_divisions))
             each = link.loss_and_residual(slopes[-1] * margins.ravel(), sign)[0]
             losses.append(each.reshape(margins.shape).mean(axis=0))
             correct.append(((margins > 0.0) == (self._labels > 0.0)).mean(axis=0))
-        return Curve(paths[0].sizes, np.array(slopes), losses, correct)
+        return Curve(sizes, np.array(slopes), losses, correct)
 
 
 def calibrated(solution: Solution, curve: Curve) -> Solution:

@@ -27,10 +27,11 @@ class SBLClassifier(SparseBayesClassifier):
     solver : {"auto", "elimination", "sequential", "dqn", "newton"}, default="auto"
         - "auto": what suits features best, which is "elimination".
         - "elimination": ours. One prior scale for all weights, learned by eq. 8 of the paper for a shared
-          precision, or from the leave-one-out loss where there are more than 400 columns; then the weights
-          with the least evidence (q²/s) are dropped step by step down to none, and one point of this path
-          is taken (see ``select``); the others stay at hand (see :meth:`at`). The diagonal of the Hessian
-          while more than 400 weights are left, the exact posterior (eq. 7) from then on.
+          precision, or where there are more than 400 columns from the leave-one-out loss, or from samples
+          held out where ``select`` has any; then the weights with the least evidence (q²/s) are dropped
+          step by step down to none, and one point of this path is taken (see ``select``); the others stay
+          at hand (see :meth:`at`). The diagonal of the Hessian while more than 400 weights are left, the
+          exact posterior (eq. 7) from then on.
         - "sequential": built up from nothing; weights are added, re-estimated and deleted by their gain in
           evidence (Tipping & Faul), with the exact posterior of the few that are in. For few columns.
         - "dqn": the paper's DQN-SBL to the letter, Algorithms 1 and 2 with eq. 14 and 15 and its constants.
@@ -48,10 +49,12 @@ class SBLClassifier(SparseBayesClassifier):
           or, where there are at most 400 columns, the one with the least leave-one-out loss. On wide data it
           is sparse, and up to two or three points less accurate than what "cv" takes where very many
           features matter a little, as in text.
-        - "cv": the model with the least log loss in 5-fold cross-validation, at the cost of one path more
-          a fold, and one or two that choose the prior. Its margins, and those all along the path, are then
-          multiplied by the slope that makes the margins of the samples held out the best log odds. Up to 500
-          samples are divided into folds several times.
+        - "cv": the model with the least log loss in 5-fold cross-validation. Samples held out, some 1000 of
+          them, also choose the prior: its scale and, where there are more columns than samples, whether it
+          depends on a column's standard deviation. That costs a path more a fold, and one or two before
+          from 5000 samples on, three a fold at most below; fewer than 500 samples are divided into folds
+          several times. Margins, also all along the path, are then multiplied by the slope that makes those
+          of the samples held out the best log odds.
         - "cv-1se": the smallest model within a standard error of it.
     max_features : int, default=None
         The size of the model that is taken from the path of "elimination", for each binary problem; instead
@@ -77,7 +80,8 @@ class SBLClassifier(SparseBayesClassifier):
         variance), so that multiplying a column by a constant changes nothing but its coefficient. "none"
         takes the features as given. "auto": "none" for "dqn" and "newton", "columns" for "sequential"; for
         "elimination", "columns" where there are no more columns than rows, and otherwise a prior
-        proportional to each column's standard deviation, which does not depend on a common factor of X.
+        proportional to each column's standard deviation (with ``select="cv"`` perhaps an equal one), which
+        does not depend on a common factor of X.
     multi_class : {"ovo", "ovr"}, default="ovo"
         One-vs-one with pairwise coupling of the probabilities, or one-vs-rest.
     proba : {"mode", "moderated"}, default="mode"

@@ -77,7 +77,7 @@ class Scale:
     spread: float | None  # theirs, where c is kept
 
     def variance_of(self, candidates: Candidates) -> float:
-        if self.spread is None:
+        if self.spread is None or candidates.spread == self.spread:
             return self.variance
         at_same_c = self.variance * candidates.spread / self.spread
         return max(at_same_c, min(LEAST_VARIANCE, self.variance))
