@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from dataclasses import replace
 from importlib.util import find_spec
 
 import numpy as np
@@ -68,9 +69,11 @@ def report():
     if find_spec("matplotlib") is None:
         print(f"{REPORT} was not written: it needs matplotlib, pip install 'sparsebayes[report]'.")
         return
-    data = load_breast_cancer(as_frame=True)
+    data = load_breast_cancer()
     X, X_test, y, y_test = train_test_split(data.data, data.target_names[data.target], random_state=0)
-    path = make_report(SBLClassifier().fit(X, y), REPORT, X_test, y_test, train=(X, y), rivals=True)
+    # Names come with a DataFrame by themselves; an array has none.
+    model = replace(SBLClassifier().fit(X, y).freeze(), feature_names=data.feature_names.astype(object))
+    path = make_report(model, REPORT, X_test, y_test, train=(X, y), rivals=True)
     print(f"A report of SBLClassifier() on breast cancer, to be opened in a browser: {path.resolve()}\n")
 
 
