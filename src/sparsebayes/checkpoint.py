@@ -33,7 +33,7 @@ import numpy as np
 from sparsebayes._typing import AnyArray, Mask
 from sparsebayes.io.checked import FileKind, read_checked, write_checked
 
-VERSION = 2
+VERSION = 3
 # Files are compared with their own size before memory is taken; this is no more than a sanity check.
 MAX_BYTES = 1 << 44
 GENERATIONS = 2

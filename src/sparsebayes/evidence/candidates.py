@@ -35,6 +35,7 @@ class Candidates:
     w: Vector
     gradient_at_zero: Vector
     positions: IntVector  # among the columns that the path began with
+    count: Vector | float = 1.0  # of the copies that each stands for
 
     @property
     def n_proper(self) -> int:
@@ -48,11 +49,12 @@ class Candidates:
     @property
     def spread(self) -> float:
         """The prior variance of a margin at c = 1."""
-        return float(np.sum(self.energy[self.energy > 0.0] ** (1.0 - self.exponent)))
+        variances = np.where(self.energy > 0.0, self.energy ** (1.0 - self.exponent), 0.0)
+        return float(np.sum(self.count * variances))
 
     def prior(self, variance: float) -> Vector:
         """The precisions that give a margin this prior variance."""
-        return np.asarray(self.shape * (self.spread / variance))
+        return np.asarray(self.shape * (self.spread / variance) / self.count)
 
     def take(self, keep: Mask, *, owned: bool = False) -> Candidates:
         """The kept ones; with ``owned``, in the memory of these, which are not to be used any more."""
@@ -115,10 +117,13 @@ class Data:
         counted = zip((n_ones, n_rows - n_ones), weights, strict=True)
         return any(rows == 1.0 and weight < 2.0 for rows, weight in counted)
 
-    def solve(self, candidates: Candidates, variance: float, stage: Stage) -> Solved:
+    def objective(self, candidates: Candidates, variance: float) -> Objective:
         alpha = candidates.prior(variance)
-        objective = Objective(candidates.design, self.labels, alpha, self.weight, candidates.gradient_at_zero)
-        solver = self.map_solver(len(alpha), stage)
+        return Objective(candidates.design, self.labels, alpha, self.weight, candidates.gradient_at_zero)
+
+    def solve(self, candidates: Candidates, variance: float, stage: Stage) -> Solved:
+        objective = self.objective(candidates, variance)
+        solver = self.map_solver(len(candidates.w), stage)
         mode = solver.solve(objective, candidates.w)
         return Solved(replace(candidates, w=mode.w), objective, solver, mode)
 

@@ -35,6 +35,7 @@ from sparsebayes.evidence.candidates import (
     centred_energy,
     repeated_columns,
 )
+from sparsebayes.evidence.copies import Copies, find_copies
 from sparsebayes.evidence.fit import Fit, FitStatus, Record, State
 from sparsebayes.evidence.leave_one_out import leave_one_out_losses
 from sparsebayes.evidence.recording import Stopwatch, make_record
@@ -150,7 +151,12 @@ class EliminationLoop:
         keep[positions] = True
         chosen = everything.take(keep)
         watch.lap("prune")
-        solved = data.solve(replace(chosen, w=w), scale.variance_of(chosen), "model")
+        chosen = replace(chosen, w=w)
+        copies = self._copies(chosen, data)
+        if copies is None:
+            solved = data.solve(chosen, scale.variance_of(chosen), "model")
+        else:
+            solved = copies.solve(data, scale.variance_of(chosen), "model")
         watch.lap("map")
         n_iter = len(history)
         history.append(_record(n_iter + 1, solved, watch, scale.variance_of(chosen)))
@@ -174,8 +180,31 @@ class EliminationLoop:
         assert evidence is not None
         return Passed(candidates.positions, candidates.w, self._n_features(candidates), evidence, losses)
 
+    def _copies(self, candidates: Candidates, data: Data) -> Copies | None:
+        """Where there are many, and room for a matrix without them, as there may not be beside blocks."""
+        if self._exact(candidates) or not isinstance(data.labels, np.ndarray):
+            return None
+        copies = find_copies(candidates)
+        return None if copies is None or self._exact(copies.distinct) else copies
+
     def _learn_scale(
         self, data: Data, everything: Candidates, keeper: Keeper
+    ) -> tuple[Candidates, Scale, int]:
+        """The weights at it, in all columns; the scale; and the steps made."""
+        copies, columns = self._copies(everything, data), everything.design.columns
+        if copies is None:
+            return self._scale_of(data, everything, keeper, columns, lambda w: w)
+        distinct, scale, n_steps = self._scale_of(data, copies.distinct, keeper, columns, copies.all_weights)
+        everything = replace(everything, w=copies.all_weights(distinct.w))
+        return everything, replace(scale, spread=everything.spread), n_steps
+
+    def _scale_of(
+        self,
+        data: Data,
+        everything: Candidates,
+        keeper: Keeper,
+        columns: IntVector,
+        all_weights: Callable[[Vector], Vector],
     ) -> tuple[Candidates, Scale, int]:
         exact = self._exact(everything) or not everything.n_proper
         if self.variance is not None:
@@ -188,7 +217,7 @@ class EliminationLoop:
         judge = self.judge
 
         def losses_of(solved: Solved) -> Vector:
-            return judge.losses(solved.candidates.design.columns, solved.mode.w)
+            return judge.losses(columns, all_weights(solved.mode.w))
 
         return scale_by_losses(data, everything, losses_of, judge.weight, keeper, cautious=False)
 
