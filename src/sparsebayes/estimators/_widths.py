@@ -15,10 +15,11 @@ from sparsebayes.estimators._problem import Solution
 from sparsebayes.evidence.selection import standard_error
 from sparsebayes.multiclass import BinaryProblem
 
-# Multiples of a gamma. One of the first two is right on most data; the narrower ones together with it are for
+# Multiples of a gamma. One of the first two is right on most data; narrower ones together with it are for
 # fine structure, of which a few hundred rows may not show enough.
 SINGLE = (0.25, 1.0)
 SEVERAL = (1.0, 4.0, 16.0)
+NARROWER = 4.0
 # Rows that widths are compared on, and the share of them that is held out.
 ROWS_FOR_WIDTHS = 6000
 ONE_OF = 3
@@ -49,14 +50,21 @@ class Losses(NamedTuple):
 def by_validation(
     gamma: float, evidence: Callable[[Vector], float], losses: Callable[[Vector], Losses], n_held_out: int
 ) -> Vector:
-    """The single width with the larger evidence, or several at once where they are clearly better on rows
-    that were held out. Evidence does not see that kernels which are narrow enough fit any labels.
+    """The single width with the larger evidence, and narrower ones beside it as long as each makes the model
+    clearly better on rows that were held out. Evidence does not see that kernels which are narrow enough fit
+    any labels.
     """
-    single = max((gamma * np.array([factor]) for factor in SINGLE), key=evidence)
+    widths = max((gamma * np.array([factor]) for factor in SINGLE), key=evidence)
     if n_held_out < MIN_HELD_OUT:
-        return single
-    several = gamma * np.array(SEVERAL)
-    return several if losses(several).better_than(losses(single)) else single
+        return widths
+    known = losses(widths)
+    while len(widths) < len(SEVERAL):
+        more = np.append(widths, NARROWER * widths[-1])
+        of_more = losses(more)
+        if not of_more.better_than(known):
+            break
+        widths, known = more, of_more
+    return widths
 
 
 def penalised_evidence(solution: Solution) -> float:

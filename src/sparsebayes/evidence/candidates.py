@@ -49,8 +49,9 @@ class Candidates:
     @property
     def spread(self) -> float:
         """The prior variance of a margin at c = 1."""
-        variances = np.where(self.energy > 0.0, self.energy ** (1.0 - self.exponent), 0.0)
-        return float(np.sum(self.count * variances))
+        proper = self.energy > 0.0
+        count = self.count if isinstance(self.count, float) else self.count[proper]
+        return float(np.sum(count * self.energy[proper] ** (1.0 - self.exponent)))
 
     def prior(self, variance: float) -> Vector:
         """The precisions that give a margin this prior variance."""
