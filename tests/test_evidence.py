@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose
 from scipy.integrate import trapezoid
 from scipy.optimize import minimize
+from sklearn.linear_model import LogisticRegression
 
 from sparsebayes import link
 from sparsebayes.design import WithIntercept, as_design
 from sparsebayes.evidence import EliminationLoop, FitStatus, JointLoop, leave_one_out
 from sparsebayes.evidence.candidates import LEAST_VARIANCE, Candidates, Data, centred_energy
+from sparsebayes.evidence.copies import find_copies
 from sparsebayes.evidence.elimination import least
 from sparsebayes.evidence.leave_one_out import common_variance, degrees_of_freedom, leave_one_out_losses
 from sparsebayes.evidence.scale import scale_by_losses
@@ -384,3 +388,85 @@ def test_a_path_can_be_ended_at_a_point_chosen_before():
     fit = loop.run(with_intercept(X), labels, alpha, w)
     np.testing.assert_array_equal(np.sort(fit.active), np.sort(seen[4].columns))
     np.testing.assert_allclose(np.sort(fit.w), np.sort(seen[4].w), rtol=1e-6)
+
+
+def with_copies(rng, n_rows=150, n_kinds=450, n_columns=900):
+    """Sparse columns, each of some kind that may occur several times."""
+    kinds = sp.random(n_rows, n_kinds, density=0.05, random_state=0, data_rvs=rng.standard_normal).tocsc()
+    columns = np.concatenate([np.arange(n_kinds), rng.integers(0, n_kinds, n_columns - n_kinds)])
+    return kinds[:, rng.permutation(columns)].tocsr()
+
+
+def candidates_of(X, t):
+    design = with_intercept(X)
+    energy, varying = centred_energy(design, None, flat_intercept=True)
+    assert varying.all()
+    w, positions = np.zeros(len(energy)), np.arange(len(energy))
+    gradient = Objective(design, t, w).gradient_at_zero()
+    return Candidates(design, energy, 0.5, w, gradient, positions)
+
+
+def test_the_mode_with_one_of_each_kind_is_that_of_all_columns(rng):
+    """Against scikit-learn with all columns, each in the unit of its prior."""
+    X = with_copies(rng)
+    t = (X[:, :30] @ rng.standard_normal(30) + rng.logistic(size=150) > 0.0).astype(float)
+    everything = candidates_of(X, t)
+    data = Data(t, None, lambda n_active, stage: NewtonCGSolver(1e-10))
+    copies = find_copies(everything)
+    assert copies is not None
+    columns = X.toarray()[:, everything.design.columns[:-1]]
+    assert len(copies.distinct.w) == np.unique(columns, axis=1).shape[1] + 1
+    solved = copies.solve(data, 5.0, "model")
+    root = np.sqrt(everything.prior(5.0)[:-1])
+    rival = LogisticRegression(C=1.0, solver="newton-cholesky", tol=1e-12).fit(columns / root, t)
+    assert_allclose(solved.mode.w[:-1] * root, rival.coef_[0], atol=1e-7)
+    assert_allclose(solved.mode.w[-1:], rival.intercept_, atol=1e-7)
+    # What is said of that mode is what all columns would say.
+    whole = data.solve(everything, 5.0, "model")
+    assert_allclose(solved.mode.value, whole.mode.value, rtol=1e-10)
+    assert_allclose(
+        solved.mode.curvature.inverse_diagonal(), whole.mode.curvature.inverse_diagonal(), rtol=1e-6
+    )
+    assert_allclose(copies.distinct.spread, everything.spread, rtol=1e-12)
+
+
+def test_a_few_copies_are_left_alone(rng):
+    X = with_copies(rng, n_kinds=800)
+    assert find_copies(candidates_of(X, rng.integers(0, 2, 150).astype(float))) is None
+
+
+def test_columns_of_one_projection_are_not_yet_copies(rng, monkeypatch):
+    """Here every second column has the projection of its neighbour, for rounding's sake."""
+    X = with_copies(rng, n_kinds=900)
+    everything = candidates_of(X, rng.integers(0, 2, 150).astype(float))
+    true_product, n_calls = type(everything.design).rmatvec, iter(range(9))
+
+    def rmatvec(design, r):
+        product = true_product(design, r)
+        return np.repeat(product[::2], 2)[: len(product)] if next(n_calls) == 0 else product
+
+    monkeypatch.setattr(type(everything.design), "rmatvec", rmatvec)
+    copies = find_copies(everything)
+    assert copies is not None
+    assert (copies.distinct.count == 1.0).all()
+    assert np.array_equal(copies.group, np.arange(len(everything.w)))
+
+
+@pytest.mark.parametrize("size", [None, 200])
+def test_a_path_of_copies_is_the_path_without_looking_for_them(size, rng, monkeypatch):
+    X = with_copies(rng, n_rows=300, n_kinds=500)
+    t = (X[:, :20] @ (3.0 * rng.standard_normal(20)) + rng.logistic(size=300) > 0.0).astype(float)
+
+    def fit():
+        def tight(n_active, stage):
+            return NewtonCGSolver(1e-10) if n_active > 100 else NewtonSolver(1e-10)
+
+        loop = EliminationLoop(tight, 0.5, size=size)
+        return loop.run(with_intercept(X), t, flat(901), np.zeros(901))
+
+    found = fit()
+    monkeypatch.setattr(EliminationLoop, "_copies", lambda *args: None)
+    expected = fit()
+    assert np.array_equal(found.active, expected.active)
+    assert_allclose(found.w, expected.w, atol=1e-6)
+    assert found.history[0]["prior_variance"] == pytest.approx(expected.history[0]["prior_variance"])

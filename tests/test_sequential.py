@@ -12,6 +12,7 @@ from sklearn.datasets import make_moons
 from sparsebayes import RVMClassifier, SBELMClassifier, SBLClassifier, sbl_path
 from sparsebayes.design import WithIntercept, as_design
 from sparsebayes.estimators import rvm as rvm_module
+from sparsebayes.estimators._widths import Losses, by_validation
 from sparsebayes.evidence import FitStatus, SequentialLoop
 from sparsebayes.evidence import sequential as module
 from sparsebayes.evidence.sequential import Factors, Scorer, active_factors, log_evidence
@@ -235,6 +236,21 @@ def test_widths(gamma, dtype, moons):
         np.testing.assert_allclose(
             margins, clf.decision_function(X), atol=tolerance * np.abs(clf.coef_).max()
         )
+
+
+@pytest.mark.parametrize(("n_better", "expected"), [(0, [2]), (1, [2, 8]), (2, [2, 8, 32]), (9, [2, 8, 32])])
+def test_narrower_widths_join_as_long_as_they_are_better_on_rows_held_out(n_better, expected, rng):
+    noise, weight = rng.standard_normal(600), np.ones(600)
+
+    def losses(gammas):
+        """Each of the first narrower widths gains 0.1, ten standard errors; another one gains nothing."""
+        return Losses(1.0 - 0.1 * min(len(gammas) - 1, n_better) + 0.01 * noise * len(gammas), weight)
+
+    def evidence(gammas):
+        return -abs(float(gammas[0]) - 2.0)
+
+    assert by_validation(8.0, evidence, losses, 600).tolist() == expected
+    assert by_validation(8.0, evidence, losses, 100).tolist() == [2]  # too few rows to tell
 
 
 def test_one_width_in_a_sequence_is_that_number(moons):
