@@ -61,9 +61,9 @@ or callable, default="rbf"
           more than one. "several": 1, 4 and 16 times the median's gamma.
         - "auto": for the sequential solver and a kernel of distances, the gamma of "evidence" or a quarter of
           it, whichever gives the classifier the larger evidence, less 2 for each vector, on up to 6000 rows;
-          or 1, 4 and 16 times the former at once, where that is better, by more than two standard errors, on
-          every third of those rows, held out (on fewer than about 1500 rows that is not tried). Otherwise
-          "median".
+          and beside it 4 times that, and 16 times, as long as each is better, by more than two standard
+          errors, on every third of those rows, held out (on fewer than about 1500 rows that is not tried).
+          Otherwise "median".
     feature_scales : {"auto", "none", "columns", "learned"}, default="auto"
         What features are multiplied by before distances are taken.
 
