@@ -296,6 +296,9 @@ def hostile_files(linear, kernel, moderated):
         "vector starts that return to 0": with_values(
             "basis.vectors.indptr", *range(n_starts - 1), 0, of=by_kernel
         ),
+        "vector starts whose differences overflow": with_values(
+            "basis.vectors.indptr", 0, 2**31 - 1, -(2**31), -1, of=by_kernel
+        ),
         "vector starts as floats": with_array("basis.vectors.indptr", code="f4", of=by_kernel),
         "negative variance": with_values("posteriors.covariance", -1.0, of=by_posterior),
         "NaN as variance": with_values("posteriors.covariance", np.nan, of=by_posterior),

@@ -34,9 +34,15 @@ def check_structure(X: Any, estimator: str) -> None:
         ) from error
 
 
+def ascends(values: AnyArray, *, strictly: bool = False) -> bool:
+    """By comparison: a difference of integers may overflow, and then hides a step back."""
+    later, earlier = values[1:], values[:-1]
+    return bool((later > earlier if strictly else later >= earlier).all())
+
+
 def check_compressed(X: Any) -> None:
     """The index arrays of a CSR, CSC or BSR matrix; scipy's own check stops where the last start is 0."""
-    if (np.diff(X.indptr) < 0).any():
+    if not ascends(X.indptr):
         raise ValueError("indptr does not ascend")
     X.check_format(full_check=True)
 

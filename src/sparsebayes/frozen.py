@@ -255,7 +255,7 @@ def _check_rows(what: str, starts: AnyArray, indices: AnyArray, shape: tuple[int
     _check_indices(f"indices of {what}", indices, shape[1])
     _check_indices(f"row starts of {what}", starts, len(indices) + 1)
     right = len(starts) == shape[0] + 1 and starts[0] == 0 and starts[-1] == len(indices)
-    _require(right and bool((np.diff(starts) >= 0).all()), f"row starts of {what} do not cover them")
+    _require(right and _checks.ascends(starts), f"row starts of {what} do not cover them")
     row_ends = np.zeros(max(len(indices) - 1, 0), dtype=bool)
     inner = starts[1:-1]
     row_ends[inner[(inner > 0) & (inner < len(indices))] - 1] = True

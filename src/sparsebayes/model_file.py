@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from sparsebayes._checks import ascends
 from sparsebayes._typing import AnyArray
 from sparsebayes.basis import Basis, HiddenBasis, IdentityBasis, KernelBasis
 from sparsebayes.frozen import MAX_LABEL_CHARACTERS, FrozenModel, as_frozen
@@ -232,7 +233,7 @@ def _unpacked_strings(name: str, arrays: _Fields) -> list[str]:
     text, ends = arrays.array(name), arrays.array(f"{name}.ends")
     if text.dtype != np.uint8 or ends.dtype != np.int64 or text.ndim != 1 or ends.ndim != 1:
         raise ModelFileError(f"the strings of {name!r} have the wrong type.")
-    if (np.diff(ends, prepend=0) < 0).any() or ends[-1:].sum() != len(text):
+    if not ascends(ends) or (ends[:1] < 0).any() or ends[-1:].sum() != len(text):
         raise ModelFileError(f"the strings of {name!r} do not fill their text.")
     encoded = text.tobytes()
     # By an iterator: a list of ends would take five times their room.

@@ -269,6 +269,8 @@ def at(place, value):
 if sys.argv[1] == "indptr":
     changes = [at(1, 10**6), at(1, 2**31 - 1), at(1, -5), at(0, 1), at(-1, 10**6), at(-1, 5), at(-1, 0)]
     changes += [lambda values: values[:-1], lambda values: np.append(values, values[-1])]
+    overflowing = [0, 2**31 - 1, -(2**31), -1]  # differences of 32 bits: 2**31 - 1, 1, 2**31 - 1
+    changes += [lambda values: [*overflowing, *values[4:]][: len(values)]]
     makes = (sp.csr_array, sp.csr_matrix, sp.csc_array)
     cases = [broken(make, "indptr", change) for make in makes for change in changes]
 else:

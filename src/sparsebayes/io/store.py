@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from sparsebayes._checks import check_finite
+from sparsebayes._checks import ascends, check_finite
 from sparsebayes._typing import AnyArray, Vector
 from sparsebayes.io import npy
 from sparsebayes.io.columns import ColumnCounts, Counts
@@ -337,19 +337,19 @@ class BlockStore:
         numbers, counts = (files[role].mapped(self.path) for role in ("numbers", "counts"))
         with naming(self.path / files["numbers"].name):
             if len(numbers) and not (
-                numbers[0] >= 0 and numbers[-1] < self.shape[1] and (np.diff(numbers) > 0).all()
+                numbers[0] >= 0 and numbers[-1] < self.shape[1] and ascends(numbers, strictly=True)
             ):
                 raise ValueError("its columns are not in order")
         return ColumnCounts(numbers, counts)
 
 
 def _check_indices(indices: AnyArray, indptr: AnyArray, width: int) -> None:
-    if indptr[0] != 0 or indptr[-1] != len(indices) or (np.diff(indptr) < 0).any():
+    if indptr[0] != 0 or indptr[-1] != len(indices) or not ascends(indptr):
         raise ValueError("its rows are not in order")
     if len(indices) and not 0 <= indices.min() <= indices.max() < min(width, MAX_FEATURES):
         raise ValueError("it has an index outside of the columns")
-    ascends = np.ones(len(indices) + 1, dtype=bool)
-    ascends[1:-1] = indices[1:] > indices[:-1]
-    ascends[indptr] = True
-    if not ascends.all():
+    in_order = np.ones(len(indices) + 1, dtype=bool)
+    in_order[1:-1] = indices[1:] > indices[:-1]
+    in_order[indptr] = True
+    if not in_order.all():
         raise ValueError("the indices of a row do not ascend")
