@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from benchmarks import fuzz
@@ -12,7 +10,8 @@ from benchmarks import fuzz
 @pytest.mark.parametrize("name", fuzz.TARGETS)
 def test_read_or_refused(name):
     assert 3 <= len(fuzz.corpus(name)) <= 30
-    fuzz.plain(name, 2000, seed=time.time_ns())
+    # The same files every time, as with hypothesis: whether a change lands is not for luck to say.
+    fuzz.plain(name, 2000, seed=0)
 
 
 def test_the_targets_can_fail(monkeypatch):

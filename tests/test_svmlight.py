@@ -350,6 +350,22 @@ def test_processes_give_what_threads_give(monkeypatch, small_parts, rng, tmp_pat
         read_svmlight(path, n_jobs=2)
 
 
+def test_processes_of_reading_leave_joblib_its_own(rng, tmp_path):
+    path = tmp_path / "some.svm"
+    path.write_bytes(some_text(rng))
+    program = """
+import sys
+import joblib
+import sparsebayes.io.svmlight as svmlight
+svmlight.BYTES_FOR_PROCESSES = 0
+svmlight.read_svmlight(sys.argv[1], n_jobs=2)
+print(joblib.Parallel(n_jobs=2)(joblib.delayed(abs)(k) for k in range(3)))
+"""
+    # In a process of its own: whichever of the two comes first there makes the executor that loky keeps.
+    done = subprocess.run([sys.executable, "-c", program, path], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "[0, 1, 2]\n"), done.stderr
+
+
 def test_progress_reaches_the_size(small_parts, rng, tmp_path):
     text = some_text(rng)
     (tmp_path / "some.svm").write_bytes(text)

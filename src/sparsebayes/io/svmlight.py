@@ -175,10 +175,12 @@ def _in_order(source: Source, terms: Terms, workers: int) -> Iterator[tuple[Part
 @contextmanager
 def _executor(source: Source, workers: int) -> Iterator[Executor]:
     if source.in_file and (source.size or 0) >= BYTES_FOR_PROCESSES:
-        # Unlike the standard library's, these need no guard of the main module, and stay for the next file.
-        from joblib.externals.loky import get_reusable_executor
+        # Unlike the standard library's, these need no guard of the main module. Not loky's reusable
+        # executor: joblib.Parallel takes that for its own, and fails for what we have not set there.
+        from joblib.externals.loky import ProcessPoolExecutor
 
-        yield get_reusable_executor(max_workers=workers)
+        with ProcessPoolExecutor(workers) as processes:
+            yield processes
         return
     with ThreadPoolExecutor(workers) as threads:
         yield threads
