@@ -324,6 +324,12 @@ def test_the_gate_misses_where_a_model_gets_worse():
     assert gate.figures(new, {}, limits)[0].verdict == "MISS"
 
 
+def test_the_baseline_is_the_worst_of_several_processors():
+    first = {"accuracy": 91.0, "kept": 4.2, "passes": 70.0, "failed": 0}
+    second = {"accuracy": 92.0, "kept": 2.4, "passes": 80.0, "failed": 1}
+    assert gate.worst([first, second]) == {"accuracy": 91.0, "kept": 4.2, "passes": 80.0, "failed": 1}
+
+
 def test_the_baseline_has_every_row_of_the_gate():
     rows = {f"{each.data}, {each.model}" for each in blocks(read("paper/table2.yaml"), quick=True)}
     assert results.result(gate.BASELINE)["rows"].keys() == rows

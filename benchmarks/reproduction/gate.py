@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 
-from benchmarks.common import Figure, judge, thresholds
+from benchmarks.common import Figure, in_fresh_process, judge, thresholds
 from benchmarks.reproduction.cells import Record, Store
 from benchmarks.reproduction.plan import Block, blocks, read
 from benchmarks.reproduction.results import PAPER, result, write
 from benchmarks.reproduction.run import run
 
 BASELINE = "baseline"
+# OpenBLAS has other routines, with other rounding, for other processors. The paper's solver stops early
+# enough for that to decide what is pruned: on iris DQN-RVM keeps 2.4, 2.7 or 4.2 vectors.
+PROCESSORS = ("Prescott", "Haswell", "SkylakeX")
 Numbers = dict[str, float]
 
 
@@ -42,6 +47,19 @@ def numbers(records: list[Record]) -> Numbers:
     }
 
 
+def measured_on_processors(n_jobs: int) -> dict[str, Numbers]:
+    """The worst that rounding makes of each number."""
+    found = []
+    for processor in PROCESSORS:
+        with mock.patch.dict(os.environ, OPENBLAS_CORETYPE=processor):
+            found.append(in_fresh_process(measured_now, n_jobs))
+    return {name: worst([each[name] for each in found]) for name in found[0]}
+
+
+def worst(found: list[Numbers]) -> Numbers:
+    return {key: (min if key == "accuracy" else max)(numbers[key] for numbers in found) for key in found[0]}
+
+
 def figures(now: dict[str, Numbers], baseline: dict[str, Numbers], limits: dict[str, float]) -> list[Figure]:
     found = []
     for name, new in now.items():
@@ -64,9 +82,9 @@ def figures(now: dict[str, Numbers], baseline: dict[str, Numbers], limits: dict[
 
 
 def gate(n_jobs: int, keep: bool) -> int:
-    """With ``keep`` the numbers become the baseline."""
-    now = measured_now(n_jobs)
+    """With ``keep`` the numbers become the baseline, as they come out on several processors."""
     if keep:
-        write(BASELINE, {"rows": now})
+        write(BASELINE, {"processors": PROCESSORS, "rows": measured_on_processors(n_jobs)})
+    now = measured_now(n_jobs)
     baseline = result(BASELINE, PAPER).get("rows", {})
     return judge(figures(now, baseline, thresholds("paper")))
