@@ -17,7 +17,6 @@ from threadpoolctl import threadpool_limits
 
 from sparsebayes import RVMClassifier, kernels
 from sparsebayes.basis import DistinctRows
-from sparsebayes.estimators import _scales
 from sparsebayes.estimators._scales import (
     Sample,
     best_scaling,
@@ -110,9 +109,13 @@ def test_gradients_by_differences(rng):
     theta = np.array([*WIDTHS, AMPLITUDE, NOISE])
     K = gaussian(X, X, WIDTHS)
     _, in_K, *others = process.cost_and_gradient(K, AMPLITUDE, NOISE)
-    squares = np.square(X[:, None] - X) * np.exp(WIDTHS)
-    gradient = [*-np.einsum("ij,ijf->f", in_K, squares), *others]
-    np.testing.assert_allclose(gradient, approx_fprime(theta, at, 1e-6), rtol=1e-3, atol=1e-4)
+    changes = -np.square(X[:, None] - X) * np.exp(WIDTHS) * K[:, :, None]
+    expected = approx_fprime(theta, at, 1e-6)
+    for gradient in (
+        [in_K.along(changes[:, :, f]) for f in range(len(WIDTHS))],
+        [in_K.times(changes[:, :, f]).sum() for f in range(len(WIDTHS))],
+    ):
+        np.testing.assert_allclose([*gradient, *others], expected, rtol=1e-3, atol=1e-4)
     one = one_width(process, exponents)
     each = width_of_each(process, X, one)
     assert each.cost <= one.cost <= process.cost(np.exp(-exponents), np.log(0.5), np.log(0.5))
@@ -248,20 +251,26 @@ def test_weights_whose_product_is_no_float(rng):
 
 def test_noise_alone_is_left_as_it_is(rng):
     X, y = rng.standard_normal((300, 20)), rng.integers(0, 2, size=300)
-    assert best_scaling(sample_of(X, y), 1.0 / 40.0)[0] == "none"
+    assert best_scaling(sample_of(X, y), 1.0 / 40.0).name == "none"
     plain, automatic = (RVMClassifier(feature_scales=name).fit(X, y) for name in ("none", "auto"))
     np.testing.assert_array_equal(automatic.predict_proba(X), plain.predict_proba(X))
 
 
-def test_what_was_learned_for_the_comparison_serves_where_it_is_of_enough_rows(rng, monkeypatch):
+def test_what_was_learned_for_the_comparison_is_learned_further_on_all_rows(rng):
     X, y = in_four_of_many(rng, n=700, n_features=12)
-    monkeypatch.setattr(_scales, "ROWS_TO_LEARN", 250)
-    name, scales = best_scaling(sample_of(X, y), 1.0 / 24.0)
-    assert name == "learned"
-    assert scales is not None
-    assert np.flatnonzero(scales > 0.3 * scales.max()).tolist() == [0, 1, 2, 3]
-    name, scales = best_scaling(sample_of(X[:450], y[:450]), 1.0 / 24.0)  # 225 of 250
-    assert (name, scales) == ("learned", None)
+    sample, unit = sample_of(X, y), 1.0 / 24.0
+    trial = best_scaling(sample, unit)
+    assert trial.name == "learned"
+    process, rows = LabelProcess(sample.labels), sample.X * np.sqrt(unit)
+
+    def cost(widths):
+        scaled = rows * trial.factors
+        return process.cost(gaussian(scaled, scaled, widths.widths), widths.amplitude, widths.noise)
+
+    further = trial.of_each(process, rows).widths
+    assert further.cost == pytest.approx(cost(further))
+    assert further.cost < cost(trial.widths) - 1.0
+    assert set(np.argsort(-learned_scales(sample, unit, trial))[:4]) == {0, 1, 2, 3}
 
 
 def test_features_in_different_units():
@@ -289,7 +298,7 @@ def test_nothing_to_learn_from():
     alone = sample_of(X[:1], y[:1])
     assert evidence_gamma("rbf", alone, 0.3) == 0.3
     np.testing.assert_allclose(learned_scales(alone, 0.25), 0.5)
-    assert best_scaling(sample_of(X, y), 1.0)[0] == "none"
+    assert best_scaling(sample_of(X, y), 1.0) is None
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "laplacian", "exponential"])

@@ -372,3 +372,20 @@ def test_float32_stays(moons):
     assert narrow.relevance_vectors_.dtype == narrow.coef_.dtype == np.float32
     assert narrow.predict_proba(X.astype(np.float32)).dtype == np.float32
     np.testing.assert_allclose(narrow.predict_proba(X), RVMClassifier().fit(X, y).predict_proba(X), atol=1e-3)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_model_that_was_found_with_its_width_is_the_one_that_is_fitted(n_classes, weighted, rng):
+    """Where nobody looks on, the fit at the width that was chosen is not made again."""
+    X = rng.standard_normal((150, 3))
+    y = np.digitize(np.square(X[:, 0]) + X[:, 1], [1.0, 2.0][: n_classes - 1])
+    weight = np.where(y == 0, 2.0, 1.0) if weighted else None  # 1 throughout in a pair
+    seen = []
+    unseen, watched = (
+        RVMClassifier(callbacks=each, random_state=0).fit(X, y, weight) for each in (None, [seen.append])
+    )
+    assert len(seen) == watched.n_iter_.sum() == unseen.n_iter_.sum()
+    np.testing.assert_array_equal(unseen.predict_proba(X), watched.predict_proba(X))
+    np.testing.assert_array_equal(unseen.alpha_, watched.alpha_)
+    assert unseen.status_ == watched.status_

@@ -104,6 +104,21 @@ def test_gain_of_adding_a_second_one(solved, rng):
     assert later.contribution(np.array([1.0, 2.0]))[1] == pytest.approx(exact, rel=1e-8)
 
 
+def test_only_what_is_eligible_is_chosen(solved, rng):
+    problem, objective, mode = solved
+    more = rng.normal(size=(60, 30))
+    residual = problem.labels - 1.0 / (1.0 + np.exp(-mode.margins))
+    more[:, :10] += 2.0 * residual[:, None]  # the best ones
+    eligible = np.arange(30) % 10 >= 4
+    scorer = Scorer(objective, mode, n_wanted=5)
+    chosen, alpha = scorer.choose(as_design(more)[0], np.full(30, 0.1), eligible)
+    alone, its_alpha = scorer.choose(as_design(more[:, eligible])[0], np.full(18, 0.1), np.full(18, True))
+    assert len(chosen)
+    np.testing.assert_array_equal(chosen, np.flatnonzero(eligible)[alone])
+    np.testing.assert_allclose(alpha, its_alpha, rtol=1e-9)
+    assert not len(scorer.choose(as_design(more)[0], np.full(30, 0.1), np.full(30, False))[0])
+
+
 def test_best_alpha_is_best():
     factors = Factors(np.array([1.0, 2.0, 5.0]), np.array([3.0, 1.0, 2.5]))
     best = factors.best_alpha

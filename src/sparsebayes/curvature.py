@@ -85,7 +85,7 @@ class RowSpaceCurvature:
         self._scaled = weighted if not len(self._flat) else weighted[self._proper]
         self._scaled /= self._root[:, None]
         inner = self._scaled.T @ self._scaled
-        inner[np.diag_indices_from(inner)] += 1.0
+        np.einsum("ii->i", inner)[:] += 1.0
         self._inner = cholesky(inner)
         if len(self._flat):
             self._border = _whitened(self._inner, flat_rows.T)  # C^-1/2 F^T
@@ -122,11 +122,10 @@ JITTERS = (0.0, 1e-14, 1e-12, 1e-10, 1e-8)
 
 def cholesky(hessian: Matrix) -> Matrix:
     """The upper factor; a Hessian that is indefinite by rounding gets a little more diagonal."""
-    n = len(hessian)
-    mean = float(np.trace(hessian)) / max(n, 1)
     for jitter in JITTERS:
         raised = hessian.copy(order="F")
-        raised[range(n), range(n)] += jitter * mean
+        if jitter:
+            np.einsum("ii->i", raised)[:] += jitter * np.diagonal(hessian).mean()
         upper, failed = lapack.dpotrf(raised, overwrite_a=1)
         if not failed:
             return np.asarray(upper)

@@ -234,10 +234,16 @@ def median_distance(name: str, X: Any, weight: Vector) -> float:
     """
     if len(weight) < 2:
         return 1.0
-    values = DISTANCES.get(name, sq_distances)(X, X)
-    first, second = np.triu_indices(len(weight), 1)
+    return median_of_pairs(DISTANCES.get(name, sq_distances)(X, X), weight)
+
+
+def median_of_pairs(values: Matrix, weight: Vector) -> float:
+    """The same of a symmetric matrix that is known."""
+    pairs = ~np.tri(len(weight), dtype=bool)
+    if weight.min() == weight.max():
+        return float(np.median(values[pairs], overwrite_input=True))
     weight = weight / weight.max()  # products of weights are to stay in range
-    return weighted_median(values[first, second], weight[first] * weight[second])
+    return weighted_median(values[pairs], np.outer(weight, weight)[pairs])
 
 
 def weighted_median(values: Vector, weight: Vector) -> float:

@@ -167,7 +167,7 @@ class Objective:
 
     def hess(self, margins: RowValues) -> Matrix:
         hessian = self.design.gram(self.beta(margins))
-        hessian[np.diag_indices_from(hessian)] += self.alpha
+        np.einsum("ii->i", hessian)[:] += self.alpha
         return hessian
 
 
@@ -192,7 +192,7 @@ def _moved(
     """Margins and r at eta; the data's part of L there, of its slope there, and of its slope at 0."""
     margins = margins + eta * change
     after, loss = _judged(margins, sign, weight)
-    return margins, after, np.append(loss, [after @ change, residual @ change])
+    return margins, after, np.array([loss[0], after @ change, residual @ change])
 
 
 def _beta(margins: Vector, weight: Vector | None) -> Vector:

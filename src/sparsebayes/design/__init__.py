@@ -7,7 +7,7 @@ from sparsebayes.design.intercept import WithIntercept
 from sparsebayes.design.meter import Meter, Metered
 from sparsebayes.design.row_vector import RowVector, rowwise, rowwise_with_totals
 from sparsebayes.design.rows import Here, RowBlocks, canonical, rows_of
-from sparsebayes.design.threads import Threads, automatic_count
+from sparsebayes.design.threads import Threads, automatic_count, one_blas_thread
 from sparsebayes.design.workers import Workers, WorkersLostError, rows_on
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "as_design",
     "automatic_count",
     "canonical",
+    "one_blas_thread",
     "row_shares",
     "row_slices",
     "rows_of",

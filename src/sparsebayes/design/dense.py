@@ -31,9 +31,7 @@ class DenseDesign:
         filled = np.flatnonzero(design.peak() > 0.0)
         if len(filled) == array.shape[1]:
             return design
-        by_rows = array.flags.c_contiguous
-        kept = np.take(array, filled, axis=1) if by_rows else np.take(array.T, filled, axis=0).T
-        return cls(kept, filled, owned=True)
+        return cls(_columns(array, filled), filled, owned=True)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -73,11 +71,17 @@ class DenseDesign:
         out = np.zeros((self.shape[1], self.shape[1]), order="F")
         for rows, block in self.row_blocks() if out.size else ():
             out = blas.dsyrk(1.0, (np.sqrt(h[rows, None]) * block).T, beta=1.0, c=out, overwrite_c=1)
-        out += np.triu(out, 1).T
+        out += out.T
+        np.einsum("ii->i", out)[:] *= 0.5
         return out
 
     def take(self, keep: Mask) -> DenseDesign:
-        return DenseDesign(self._array[:, keep], self.columns[keep], owned=True)
+        return DenseDesign(_columns(self._array, np.flatnonzero(keep)), self.columns[keep], owned=True)
+
+    def with_ones(self, name: int) -> DenseDesign:
+        """With a column of ones, last."""
+        ones = np.ones((self.shape[0], 1), self._array.dtype)
+        return DenseDesign(np.hstack([self._array, ones]), np.append(self.columns, name), owned=True)
 
     def narrow(self, keep: Mask) -> DenseDesign:
         return self.take(keep)  # the array may be the caller's
@@ -112,6 +116,13 @@ class DenseDesign:
     def row_blocks(self) -> Iterator[tuple[slice, Matrix]]:
         for rows in row_slices(self.shape):
             yield rows, self._array[rows].astype(np.float64, copy=False)
+
+
+def _columns(array: AnyArray, positions: IntVector) -> AnyArray:
+    """Some of them, laid out alike."""
+    if array.flags.c_contiguous:
+        return np.take(array, positions, axis=1)
+    return np.take(array.T, positions, axis=0).T
 
 
 def row_slices(shape: tuple[int, int]) -> Iterator[slice]:

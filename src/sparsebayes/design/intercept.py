@@ -8,6 +8,10 @@ import numpy as np
 
 from sparsebayes._typing import IntVector, Mask, Matrix, RowValues, Vector
 from sparsebayes.design.base import Design
+from sparsebayes.design.dense import DenseDesign
+
+# Up to so many, products take less time than setting out on them: the ones come along with the others.
+FEW_COLUMNS = 100
 
 
 class WithIntercept:
@@ -42,8 +46,11 @@ class WithIntercept:
         return np.vstack([self._inner.rmatmat(R), R.sum(axis=0)])
 
     def gram(self, h: RowValues) -> Matrix:
-        border = self._inner.rmatvec(h)  # before the sum of h, which comes along with it
-        return np.block([[self._inner.gram(h), border[:, None]], [border, h.sum()]])
+        out = np.empty((self.shape[1], self.shape[1]))
+        out[-1, :-1] = out[:-1, -1] = self._inner.rmatvec(h)  # before the sum of h, which comes along with it
+        out[:-1, :-1] = self._inner.gram(h)
+        out[-1, -1] = h.sum()
+        return out
 
     def row_blocks(self) -> Iterator[tuple[slice, Matrix]]:
         for rows, block in self._inner.row_blocks():
@@ -56,4 +63,8 @@ class WithIntercept:
         return self._around(self._inner.narrow(keep[:-1]), keep)
 
     def _around(self, inner: Design, keep: Mask) -> Design:
-        return WithIntercept(inner, self._n_features) if keep[-1] else inner
+        if not keep[-1]:
+            return inner
+        if isinstance(inner, DenseDesign) and inner.shape[1] <= FEW_COLUMNS:
+            return inner.with_ones(self._n_features)
+        return WithIntercept(inner, self._n_features)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from functools import cache
 from typing import Any
 
@@ -38,10 +39,16 @@ class Threads:
             return [function(*each) for each in zip(*columns, strict=True)]
         # A thread that calls BLAS is not to start others.
         with (
-            _thread_pools().limit(limits=1, user_api="blas"),
+            one_blas_thread(),
             ThreadPoolExecutor(min(self.count, len(columns[0]))) as pool,
         ):
             return list(pool.map(function, *columns))
+
+
+def one_blas_thread() -> AbstractContextManager[Any]:
+    """Where matrices are small, and waking the other threads costs more than they save."""
+    limited: AbstractContextManager[Any] = _thread_pools().limit(limits=1, user_api="blas")
+    return limited
 
 
 @cache

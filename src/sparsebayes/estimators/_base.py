@@ -17,7 +17,6 @@ from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
-from threadpoolctl import threadpool_limits
 
 from sparsebayes import _checks, multiclass
 from sparsebayes.basis import Basis
@@ -28,6 +27,7 @@ from sparsebayes.design import (
     Workers,
     automatic_count,
     canonical,
+    one_blas_thread,
     rows_of,
     rows_on,
 )
@@ -276,7 +276,7 @@ class SparseBayesClassifier(PredictingClassifier):
         # Several problems take one thread each, wherever they are fitted, so that n_jobs changes no bit.
         sparse = not X.dense if isinstance(X, RowBlocks) else sp.issparse(X)
         alone = len(problems) > 1 or (sparse and self._basis_name == "features")
-        with _blas_threads(alone, largest):
+        with blas_threads(alone, largest):
             return Parallel(n_jobs=1 if len(problems) == 1 else n_jobs, require=shared)(jobs)
 
     def _watcher(self, number, classes, problem, basis):
@@ -362,12 +362,12 @@ class SparseBayesClassifier(PredictingClassifier):
             )
 
 
-def _blas_threads(alone, n_entries):
+def blas_threads(alone, n_entries):
     """One BLAS thread where waking the others costs more than they save.
 
     A sparse matrix leaves BLAS nothing but short vectors; a small one is done by one core sooner.
     """
-    return threadpool_limits(1, "blas") if alone or n_entries < SMALL_MATRIX else nullcontext()
+    return one_blas_thread() if alone or n_entries < SMALL_MATRIX else nullcontext()
 
 
 class _Watcher:

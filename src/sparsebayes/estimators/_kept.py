@@ -30,6 +30,8 @@ class Kept:
         self._random_state = random_state
         self._rng: Any = None
         self._quiet_fits = count(1)
+        self.solutions: list[Any] | None = None
+        """What the fit is to come to, where it was found on the way to the basis."""
 
     @classmethod
     def of(cls, estimator: Any, folder: Any, resume: bool, data: Iterable[Any], **chosen: Any) -> Kept:

@@ -61,11 +61,12 @@ class KernelChoice:
         sample = Sample.of(X, distinct, codes, weight, ROWS_TO_LEARN + ROWS_HELD_OUT)
         taken = self.scaling(X.shape[1])
         unit = 1.0 if taken == "none" else self._median_gamma(X, pairs)
-        scales = None
+        trial = best_scaling(sample, unit) if taken == "auto" else None
         if taken == "auto":
-            taken, scales = best_scaling(sample, unit)
+            taken = "none" if trial is None else trial.name
+        scales = None
         if taken == "learned":
-            scales = learned_scales(sample, unit) if scales is None else scales
+            scales = learned_scales(sample, unit, trial)
             if self._meant in ("auto", "evidence"):
                 return scales, 1.0  # the scales are the widths that evidence prefers
         elif taken == "columns":

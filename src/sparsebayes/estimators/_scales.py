@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,9 @@ from sparsebayes._typing import IntVector, Mask, Matrix, Vector
 from sparsebayes.basis import DistinctRows
 from sparsebayes.estimators._widths import Losses
 from sparsebayes.evidence.label_process import (
+    EVALUATIONS_OF_EACH,
+    LEAST_STEP,
+    ROUGH_STEP,
     LabelProcess,
     Labels,
     Widths,
@@ -26,8 +29,14 @@ from sparsebayes.evidence.label_process import (
 # Rows of a process that widths are learned from, and other rows at which processes are compared, to see
 # whether scales are worth having. With fewer rows to compare at, features stay as they are.
 ROWS_TO_LEARN = 800
+ROWS_FOR_ONE = 300  # a single width is known from fewer
 ROWS_HELD_OUT = 2000
 MIN_HELD_OUT = 30
+SHARE_TO_LEARN = 0.6
+# Where there are many widths for the rows, each step fits the labels of these rows better, and soon those of
+# others less well: evaluations for each row that a feature has, and at least.
+EVALUATIONS_A_ROW = 4
+LEAST_EVALUATIONS = 8
 # The sample is held as a dense matrix, and with a width for each feature every evaluation works through it
 # once a row: with more features than 500, fewer rows have to do.
 MAX_FEATURES = 10_000
@@ -96,7 +105,7 @@ def _mixed(classes: IntVector) -> IntVector:
 
 def evidence_gamma(kernel: str, sample: Sample, unit: float) -> float:
     """The gamma of a kernel of distances with the largest evidence; ``unit`` is its order of magnitude."""
-    sample = sample.part(slice(ROWS_TO_LEARN))
+    sample = sample.part(slice(ROWS_FOR_ONE))
     process = LabelProcess(sample.labels)
     if len(sample) < 2 or not process.has_labels:
         return unit
@@ -132,66 +141,84 @@ class Trial:
         )
         return Losses(values, labels.weight)
 
+    def of_each(self, process: LabelProcess, rows: Matrix) -> Trial:
+        """With a width for each feature, from those here on."""
+        return replace(self, name="learned", widths=width_of_each(process, rows * self.factors, self.widths))
 
-def best_scaling(sample: Sample, unit: float) -> tuple[str, Vector | None]:
+    def roughly_of_each(self, process: LabelProcess, rows: Matrix) -> Trial:
+        """The same in fewer steps, to be compared with others."""
+        n_rows, n_features = rows.shape
+        n_evaluations = max(EVALUATIONS_A_ROW * n_rows // n_features, LEAST_EVALUATIONS)
+        n_evaluations = min(n_evaluations, EVALUATIONS_OF_EACH)
+        widths = width_of_each(process, rows * self.factors, self.widths, n_evaluations, ROUGH_STEP)
+        return replace(self, name="learned", widths=widths)
+
+
+def best_scaling(sample: Sample, unit: float) -> Trial | None:
     """The first of "none", "columns" and "learned" that no later one is clearly better than, at rows that
-    were held out; and what was learned, where that is from as many rows as :func:`learned_scales` would take.
+    were held out; None where there are too few rows to tell.
     """
-    enough = _n_rows(sample.X.shape[1])
-    n_rows = min(enough, len(sample) // 2)
-    if n_rows < MIN_HELD_OUT:
-        return "none", None
-    # Half of the first rows each, which may have all there are of a rare class; others go to the second.
-    drawn = np.random.RandomState(1).permutation(2 * n_rows)
-    others = np.arange(2 * n_rows, min(n_rows + ROWS_HELD_OUT, len(sample)))
+    n_rows = min(_n_rows(sample.X.shape[1]), int(SHARE_TO_LEARN * len(sample)))
+    if len(sample) - n_rows < MIN_HELD_OUT:
+        return None
+    # A share of the first rows each, which may have all there are of a rare class; others are held out too.
+    n_drawn = int(n_rows / SHARE_TO_LEARN)
+    drawn = np.random.RandomState(1).permutation(n_drawn)
+    others = np.arange(n_drawn, min(n_rows + ROWS_HELD_OUT, len(sample)))
     first, second = sample.part(drawn[:n_rows]), sample.part(np.concatenate([drawn[n_rows:], others]))
     process = LabelProcess(first.labels)
     if not process.has_labels:
-        return "none", None
+        return None
     rows, held_out = (_near_the_origin(part.X, first.X, unit) for part in (first, second))
-    trials = _trials(process, rows, first.labels.weight)
-    best = trials[0]
-    losses = best.losses(process, rows, held_out, second.labels)
-    for trial in trials[1:]:
-        its_losses = trial.losses(process, rows, held_out, second.labels)
+    trials = [
+        (trial, trial.losses(process, rows, held_out, second.labels))
+        for trial in _of_one_width(process, rows, ROUGH_STEP)
+    ]
+    # Not from the larger evidence: where units differ much, hardly any step from there leads downhill.
+    start = min(trials, key=lambda tried: tried[1].total)[0]
+    learned = start.roughly_of_each(process, rows)
+    trials.append((learned, learned.losses(process, rows, held_out, second.labels)))
+    best, losses = trials[0]
+    for trial, its_losses in trials[1:]:
         worth_having = its_losses.total < (1.0 - WORTH_HAVING) * losses.total
         if worth_having and its_losses.better_than(losses, STANDARD_ERRORS):
             best, losses = trial, its_losses
-    done = best.name == "learned" and n_rows == enough
-    return best.name, _scales_of(best, rows, unit) if done else None
+    return best
 
 
-def learned_scales(sample: Sample, unit: float) -> Vector:
-    """For each feature the square root of its own gamma, zero where it does not matter."""
+def learned_scales(sample: Sample, unit: float, near: Trial | None = None) -> Vector:
+    """For each feature the square root of its own gamma, zero where it does not matter; ``near`` is what
+    fewer rows have found.
+    """
     sample = sample.part(slice(_n_rows(sample.X.shape[1])))
-    process = LabelProcess(sample.labels)
     rows = _near_the_origin(sample.X, sample.X, unit)
+    process = LabelProcess(sample.labels)
     if len(sample) < 2 or not process.has_labels:
         return np.full(rows.shape[1], np.sqrt(unit))
-    return _scales_of(_trials(process, rows, sample.labels.weight)[-1], rows, unit)
+    if near is None:
+        near = min(_of_one_width(process, rows), key=lambda trial: trial.widths.cost)
+    return _scales_of(near.of_each(process, rows), rows, unit)
 
 
 def _scales_of(learned: Trial, rows: Matrix, unit: float) -> Vector:
     factors = learned.factors * np.exp(0.5 * learned.widths.widths.round(DECIMALS))
     # Of pairs of rows. More than 1 is as good as 1, where the kernel has come to an end.
-    squares = np.minimum(np.square(np.diff(rows, axis=0) * factors), 1.0)
+    squares = np.square(np.clip(np.diff(rows, axis=0) * factors, -1.0, 1.0))
     factors[_negligible(squares.mean(axis=0))] = 0.0
     return factors * float(np.sqrt(unit))
 
 
-def _trials(process: LabelProcess, rows: Matrix, weight: Vector) -> list[Trial]:
-    """Features as they are, of unit variance, and each with a width of its own, starting from the better."""
+def _of_one_width(process: LabelProcess, rows: Matrix, least_step: float = LEAST_STEP) -> list[Trial]:
+    """Features as they are, and of unit variance."""
     trials = []
-    for name, factors in (("none", np.ones(rows.shape[1])), ("columns", column_scales(rows, weight))):
+    for name, factors in (("none", np.ones(rows.shape[1])), ("columns", column_scales(rows, process.weight))):
         scaled = rows * factors
         exponents = kernels.sq_distances(scaled, scaled)
-        middle = kernels.median_distance("rbf", scaled, weight)
+        middle = kernels.median_of_pairs(exponents, process.weight)
         if middle > 0.0:
-            widths = one_width(process, exponents / middle).wider(np.log(middle))
+            widths = one_width(process, exponents / middle, least_step).wider(np.log(middle))
             trials.append(Trial(name, factors, widths))
-    start = min(trials, key=lambda trial: trial.widths.cost)
-    widths = width_of_each(process, rows * start.factors, start.widths)
-    return [*trials, Trial("learned", start.factors, widths)]
+    return trials
 
 
 def _near_the_origin(X: Any, middle: Any, unit: float) -> Matrix:

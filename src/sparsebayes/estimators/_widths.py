@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from sparsebayes import link
 from sparsebayes._typing import IntVector, Mask, Vector
@@ -123,6 +122,7 @@ class Fits:
         self._candidates = candidates
         self._basis = basis
         self._split = split
+        self._solutions: dict[bytes, list[Solution]] = {}
 
     @property
     def n_held_out(self) -> int:
@@ -144,12 +144,18 @@ class Fits:
 
     def evidence(self, gammas: Vector) -> float:
         """Of all problems together, on all rows or some thousands of them."""
-        total = 0.0
+        solutions = []
+        looked_at = self._split.train | self._split.test
         for problem, rows, chosen in self._each():
-            part = (self._split.train | self._split.test)[rows]
-            if both_classes(problem.labels, part):
-                total += penalised_evidence(self._fit(problem, rows, part, chosen, gammas))
-        return total
+            if both_classes(problem.labels, looked_at[rows]):
+                solutions.append(self._fit(problem, rows, looked_at[rows], chosen, gammas))
+        if looked_at.all():
+            self._solutions[gammas.tobytes()] = solutions
+        return sum(map(penalised_evidence, solutions))
+
+    def solutions(self, gammas: Vector | None) -> list[Solution] | None:
+        """The model of all rows at these widths, where their evidence was asked for."""
+        return None if gammas is None else self._solutions.get(gammas.tobytes())
 
     def _each(self) -> Iterator[tuple[BinaryProblem, IntVector, IntVector]]:
         everything = np.arange(self._X.shape[0])
@@ -161,5 +167,4 @@ class Fits:
     ) -> Solution:
         within = chosen[np.isin(chosen, rows[part], assume_unique=True)]
         rows, labels = rows[part], problem.labels[part]
-        with threadpool_limits(1, "blas"):
-            return self._fit_one(self._X[rows], self._basis(within, gammas), labels, self._weight[rows])
+        return self._fit_one(self._X[rows], self._basis(within, gammas), labels, self._weight[rows])

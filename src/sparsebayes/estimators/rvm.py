@@ -9,12 +9,11 @@ from typing import ClassVar
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval, StrOptions
-from threadpoolctl import threadpool_limits
 
 from sparsebayes import kernels, multiclass
 from sparsebayes.basis import MAX_HELD, DistinctRows, IdentityBasis, KernelBasis, candidate_rows
-from sparsebayes.design import HoldLimit, RowBlocks
-from sparsebayes.estimators._base import SparseBayesClassifier
+from sparsebayes.design import HoldLimit, RowBlocks, one_blas_thread
+from sparsebayes.estimators._base import SparseBayesClassifier, blas_threads
 from sparsebayes.estimators._kernel_choice import (
     FEATURE_SCALES,
     GAMMAS,
@@ -74,7 +73,7 @@ or callable, default="rbf"
         - "auto": where ``gamma="auto"``, the solver is sequential and "learned" is possible, the first of
           "none", "columns" and "learned" that no later one is clearly better than on other rows than it was
           fitted to: by three standard errors and a twentieth of the process's loss. Otherwise, and on fewer
-          than 60 distinct rows, "none".
+          than 75 distinct rows, "none".
     degree : float, default=3
         Of the kernel "poly".
     coef0 : float, default=1
@@ -317,7 +316,7 @@ or callable, default="rbf"
         pairs = rows_for_median(distinct, weight, rng)
 
         def chosen_scales():
-            with threadpool_limits(1, "blas"):  # matrices are small, and waking threads costs more
+            with one_blas_thread():
                 scales, gamma = choice.scales_and_gamma(X, distinct, codes, weight, pairs)
             return {"gamma": np.array([gamma])} | ({} if scales is None else {"scales": scales})
 
@@ -335,9 +334,10 @@ or callable, default="rbf"
 
         gammas = None
         if choice.has_gamma:
-            fit = partial(self._quiet_fit, kept)
+            fit = partial(self._quiet_fit, kept, len(problems), np.all(weight == 1.0))
             fits = Fits(fit, X, weight, problems, candidates, basis, Split.of(distinct))
             gammas = choice.gammas(gamma, fits)
+            kept.solutions = fits.solutions(gammas)
         return [basis(chosen, gammas) for chosen in candidates]
 
     def _bases_of_a_part(self, X, codes, weight, numbers, kept):
@@ -374,6 +374,9 @@ or callable, default="rbf"
 
     def _fit_problems(self, X, weight, classes, problems, bases, starts, kept):
         """Where there are very many rows, vectors are chosen on a part of them."""
+        unseen = self.callbacks is None and not self.verbose and kept.folder is None
+        if unseen and kept.solutions is not None:
+            return kept.solutions
         if starts[0] is None and self._is_sequential:
             rng = kept.rng()
             for k, problem in enumerate(problems):
@@ -385,7 +388,8 @@ or callable, default="rbf"
         part = _part_of_each_class(problem.labels, rng, ROWS_OF_THE_PART)
         rows = np.arange(X.shape[0])[problem.rows][part]
         X = X[rows].gathered() if isinstance(X, RowBlocks) else X[rows]
-        solution = self._quiet_fit(kept, X, basis, problem.labels[part], weight[rows])
+        weight = weight[rows]
+        solution = self._quiet_fit(kept, 1, np.all(weight == 1.0), X, basis, problem.labels[part], weight)
         start = Start(
             np.arange(len(solution.columns)),
             solution.coef,
@@ -395,12 +399,15 @@ or callable, default="rbf"
         )
         return solution.basis, start
 
-    def _quiet_fit(self, kept, X, basis, labels, weight):
-        """A fit on the way to the model: no callback sees it."""
+    def _quiet_fit(self, kept, n_problems, unweighted, X, basis, labels, weight):
+        """A fit on the way to the model, or the model itself: no callback sees it."""
         settings = self._settings(weight.sum(), len(basis.numbers))
-        weight = None if np.all(weight == 1.0) else weight
+        weight = None if unweighted else weight
         keeper = kept.keeper_of_quiet_fit()
-        return fit_problem(X, basis, labels, weight, settings, None, None, lambda state, scale: False, keeper)
+        with blas_threads(n_problems > 1, len(labels) * len(basis.numbers)):
+            return fit_problem(
+                X, basis, labels, weight, settings, None, None, lambda state, scale: False, keeper
+            )
 
     def _candidates(self, X, distinct, codes, weight, rng):
         """Which rows of X are candidates, in ascending order."""

@@ -15,8 +15,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, solve_triangular
-from scipy.linalg.lapack import dpotri
+from scipy.linalg import LinAlgError, cho_solve, solve_triangular
+from scipy.linalg.lapack import dpotrf, dpotri
 from scipy.optimize import minimize
 from scipy.special import log_ndtr
 
@@ -39,6 +39,7 @@ START = float(np.log(0.5))  # of the logarithms of amplitude and noise
 EVALUATIONS_OF_ONE = 20
 EVALUATIONS_OF_EACH = 40
 LEAST_STEP = 1e-4
+ROUGH_STEP = 1e-3  # where widths are compared and then found anew
 FAR = 1e100  # of distances, the squares of which are to stay in range
 # Of the amplitude, on the diagonal, against rounding; and what a row may count, for the same reason.
 RIDGE = 1e-8
@@ -76,13 +77,13 @@ class LabelProcess:
         share = share[self._columns]
         self._mean = 2.0 * share - 1.0
         self._deviation = 2.0 * np.sqrt(share * (1.0 - share))
-        self._weight = np.clip(labels.weight, *BOUNDS_OF_WEIGHT)
+        self.weight = np.clip(labels.weight, *BOUNDS_OF_WEIGHT)
         signs = 2.0 * labels.positive[:, self._columns] / labels.weight[:, None] - 1.0
         self._targets = (signs - self._mean) / self._deviation
         # Occurrences of a row differ from their mean by noise alone.
         within = (1.0 - np.square(signs)) / np.square(self._deviation)
-        self._squares_within = float((self._weight @ within).sum())
-        self._n_more = len(self._columns) * float(self._weight.sum() - len(self._weight))
+        self._squares_within = float((self.weight @ within).sum())
+        self._n_more = len(self._columns) * float(self.weight.sum() - len(self.weight))
 
     @property
     def has_labels(self) -> bool:
@@ -94,21 +95,19 @@ class LabelProcess:
 
     def cost_and_gradient(
         self, K: Matrix, log_amplitude: float, log_noise: float
-    ) -> tuple[float, Matrix, float, float]:
-        """Also its derivatives in logarithms: of each entry of K, taken as free, of a, and of the noise."""
+    ) -> tuple[float, KernelGradient, float, float]:
+        """Also its derivatives: in the entries of K, and in the logarithms of a and of the noise."""
         amplitude, noise = np.exp(log_amplitude), np.exp(log_noise)
         factor = self._factor(K, amplitude, noise)
         cost, solved = self._cost(factor, noise)
-        inverse, _ = dpotri(factor, lower=1)
-        inverse = np.tril(inverse) + np.tril(inverse, -1).T
-        in_K = 0.5 * (len(self._columns) * inverse - solved @ solved.T)  # of the covariance, so far
-        diagonal = in_K.diagonal().copy()
-        in_K *= K
-        in_K *= amplitude
-        in_amplitude = float(in_K.sum() + RIDGE * amplitude * diagonal.sum())
-        in_noise = float(noise * (diagonal / self._weight).sum())
+        inverse, _ = dpotri(factor, lower=1, overwrite_c=1)
+        in_diagonal = 0.5 * (len(self._columns) * inverse.diagonal() - np.square(solved).sum(axis=1))
+        in_noise = noise * float((in_diagonal / self.weight).sum())
+        # The covariance is in proportion to a but for the noise: together they scale all of it.
+        in_all = 0.5 * (len(self._columns) * len(K) - float((self._targets * solved).sum()))
+        in_amplitude = in_all - in_noise
         in_noise += 0.5 * (self._n_more - self._squares_within / noise)
-        return cost, in_K, in_amplitude, in_noise
+        return cost, KernelGradient(inverse, solved, amplitude), in_amplitude, in_noise
 
     def losses(
         self, K: Matrix, cross: Matrix, log_amplitude: float, log_noise: float, labels: Labels
@@ -127,9 +126,13 @@ class LabelProcess:
         return -np.asarray((positive * log_ndtr(scaled) + (1.0 - positive) * log_ndtr(-scaled)).sum(axis=1))
 
     def _factor(self, K: Matrix, amplitude: float, noise: float) -> Matrix:
+        """Lower, with zeros above; K is symmetric, so that its order in memory does not matter."""
         covariance = amplitude * K
-        covariance[np.diag_indices_from(covariance)] += noise / self._weight + RIDGE * amplitude
-        return np.asarray(cho_factor(covariance, lower=True, overwrite_a=True, check_finite=False)[0])
+        np.einsum("ii->i", covariance)[:] += noise / self.weight + RIDGE * amplitude
+        factor, failed = dpotrf(covariance.T, lower=1, overwrite_a=1)
+        if failed:
+            raise LinAlgError("The covariance of the labels is not positive definite.")
+        return np.asarray(factor)
 
     def _cost(self, factor: Matrix, noise: float) -> tuple[float, Matrix]:
         solved = cho_solve((factor, True), self._targets, check_finite=False)
@@ -137,6 +140,33 @@ class LabelProcess:
         value = float((self._targets * solved).sum()) + len(self._columns) * log_determinant
         value += self._n_more * float(np.log(noise)) + self._squares_within / noise
         return 0.5 * value, solved
+
+
+@dataclass(frozen=True, slots=True)
+class KernelGradient:
+    """Derivatives of the cost in the entries of K, taken as free::
+
+    G = a/2 (m C^-1 - C^-1 T T^T C^-1),     C the covariance, T the m columns of targets
+    """
+
+    inverse: Matrix  # of C, its lower triangle; zeros above
+    solved: Matrix  # C^-1 T
+    amplitude: float
+
+    def along(self, change: Matrix) -> float:
+        """sum_ij G_ij D_ij for a symmetric matrix D with zeros on its diagonal."""
+        trace = 2.0 * float(np.vdot(self.inverse.T, change))
+        explained = float((self.solved * (change @ self.solved)).sum())
+        return float(0.5 * self.amplitude * (self.solved.shape[1] * trace - explained))
+
+    def times(self, factors: Matrix) -> Matrix:
+        """G * F, entry by entry, for a symmetric F with zeros on its diagonal."""
+        product = self.inverse + self.inverse.T  # but for its diagonal
+        product *= self.solved.shape[1]
+        product -= self.solved @ self.solved.T
+        product *= factors
+        product *= 0.5 * self.amplitude
+        return product
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +183,7 @@ class Widths:
         return replace(self, widths=self.widths - log_factor)
 
 
-def one_width(process: LabelProcess, exponents: Matrix) -> Widths:
+def one_width(process: LabelProcess, exponents: Matrix, least_step: float = LEAST_STEP) -> Widths:
     """K = exp(-e exponents)."""
     exponents = np.minimum(exponents, FAR)
 
@@ -161,26 +191,37 @@ def one_width(process: LabelProcess, exponents: Matrix) -> Widths:
         return decay(-np.exp(width) * exponents)
 
     def cost(theta: Vector) -> tuple[float, Vector]:
-        value, in_K, *others = process.cost_and_gradient(kernel(theta[0]), *theta[1:])
-        return value, np.array([-np.exp(theta[0]) * float((in_K * exponents).sum()), *others])
+        K = kernel(theta[0])
+        value, in_K, *others = process.cost_and_gradient(K, *theta[1:])
+        K *= exponents
+        return value, np.array([-np.exp(theta[0]) * in_K.along(K), *others])
 
     first = min(STARTS, key=lambda width: process.cost(kernel(width), START, START))
-    return _least(cost, np.array([first, START, START]), EVALUATIONS_OF_ONE)
+    return _least(cost, np.array([first, START, START]), EVALUATIONS_OF_ONE, least_step)
 
 
-def width_of_each(process: LabelProcess, Z: Matrix, start: Widths) -> Widths:
+def width_of_each(
+    process: LabelProcess,
+    Z: Matrix,
+    start: Widths,
+    n_evaluations: int = EVALUATIONS_OF_EACH,
+    least_step: float = LEAST_STEP,
+) -> Widths:
     """K = exp(-sum_f e_f (z_if - z_jf)^2), from one width or from a width each."""
-    squares = np.square(Z)
+    with np.errstate(over="ignore"):
+        squares = np.minimum(np.square(Z), FAR)
 
     def cost(theta: Vector) -> tuple[float, Vector]:
-        e = np.exp(theta[:-2])
-        value, in_K, *others = process.cost_and_gradient(gaussian(Z, Z, theta[:-2]), *theta[-2:])
-        in_K[np.diag_indices_from(in_K)] = 0.0  # a row is where it is
-        differences = squares.T @ in_K.sum(axis=1) - np.einsum("if,if->f", Z, in_K @ Z)
-        return value, np.concatenate([-2.0 * e * differences, others])
+        K = gaussian(Z, Z, theta[:-2])
+        value, in_K, *others = process.cost_and_gradient(K, *theta[-2:])
+        np.einsum("ii->i", K)[:] = 0.0  # a row is where it is
+        products = in_K.times(K)
+        differences = squares.T @ products.sum(axis=1) - np.einsum("if,if->f", Z, products @ Z)
+        return value, np.concatenate([-2.0 * np.exp(theta[:-2]) * differences, others])
 
     widths = np.broadcast_to(start.widths, Z.shape[1])
-    return _least(cost, np.concatenate([widths, [start.amplitude, start.noise]]), EVALUATIONS_OF_EACH)
+    theta = np.concatenate([widths, [start.amplitude, start.noise]])
+    return _least(cost, theta, n_evaluations, least_step)
 
 
 def gaussian(A: Matrix, B: Matrix, widths: Vector) -> Matrix:
@@ -189,8 +230,10 @@ def gaussian(A: Matrix, B: Matrix, widths: Vector) -> Matrix:
     return decay(-sq_distances(A * factors, B * factors))
 
 
-def _least(cost: Callable[[Vector], tuple[float, Vector]], start: Vector, n_evaluations: int) -> Widths:
+def _least(
+    cost: Callable[[Vector], tuple[float, Vector]], start: Vector, n_evaluations: int, least_step: float
+) -> Widths:
     bounds = [*[BOUNDS_OF_WIDTH] * (len(start) - 2), BOUNDS_OF_AMPLITUDE, BOUNDS_OF_NOISE]
-    options = {"maxfun": n_evaluations, "maxiter": n_evaluations, "ftol": LEAST_STEP}
+    options = {"maxfun": n_evaluations, "maxiter": n_evaluations, "ftol": least_step}
     found = minimize(cost, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
     return Widths(found.x[:-2], float(found.x[-2]), float(found.x[-1]), float(found.fun))

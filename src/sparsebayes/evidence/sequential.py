@@ -193,6 +193,8 @@ class SequentialLoop:
         model = best = _start(alpha, w)
         # Sparse columns are not centred, and of unit mean square instead.
         least = MIN_ALPHA * centred_energy(design, weight, bool((alpha == 0.0).any()))[0]
+        # Of any model: at no weights, precisions do not matter.
+        gradient_at_zero = Objective(design, labels, np.zeros_like(w), weight).gradient_at_zero()
         search, rise = Search(design, least), Ascent()
         price = self.price(float(len(labels) if weight is None else weight.sum()))
         history: list[Record] = []
@@ -211,7 +213,7 @@ class SequentialLoop:
             watch = Stopwatch(meter)
             # 1. the posterior of the weights
             columns = _taken(design, model.active)
-            objective = Objective(columns, labels, model.alpha, weight)
+            objective = Objective(columns, labels, model.alpha, weight, gradient_at_zero[model.active])
             mode = self.map_solver.solve(objective, model.w)
             model = shown = Model(model.active, model.alpha, mode.w)
             evidence = log_evidence(mode, model.alpha)
@@ -345,19 +347,23 @@ class Search:
         if eligible.any():
             scorer = Scorer(objective, mode, 1 + int(ADDED_SHARE * model.size))
             for pool in self._pools(eligible):
-                found, alpha = scorer.choose(self._design.take(pool), self._least[pool])
+                design = _taken(self._design, pool)
+                found, alpha = scorer.choose(design, self._least[pool], eligible[pool])
                 if len(found):
                     return np.flatnonzero(pool)[found], alpha
         self.exhausted = True
         return np.empty(0, dtype=np.intp), np.empty(0)
 
     def _pools(self, eligible: Mask) -> Iterator[Mask]:
-        """Every so-manieth column, so that each pool is a cross-section; the next one first."""
+        """Every so-manieth column, so that each pool is a cross-section; the next one first.
+
+        What is not eligible is scored with the others: to leave it out would take a copy of them.
+        """
         for _ in range(self._n_pools):
             pool = np.zeros_like(eligible)
-            pool[self._next :: self._n_pools] = eligible[self._next :: self._n_pools]
+            pool[self._next :: self._n_pools] = True
             self._next = (self._next + 1) % self._n_pools
-            if pool.any():
+            if eligible[pool].any():
                 yield pool
 
 
@@ -370,7 +376,7 @@ class Scorer:
         if objective.weight is not None:
             self.beta *= np.asarray(objective.weight)
         hessian = objective.design.gram(self.beta)
-        hessian[np.diag_indices_from(hessian)] += objective.alpha
+        np.einsum("ii->i", hessian)[:] += objective.alpha
         self._curvature = CholeskyCurvature(cholesky(hessian))
         residual = np.asarray(objective.residual(mode.margins))
         # One pass for both products.
@@ -389,10 +395,10 @@ class Scorer:
         s = np.maximum(energy - np.square(shared).sum(axis=0), 1e-10 * energy + SMALLEST)
         return Factors(s, products[:, 0], least_alpha), shared
 
-    def choose(self, pool: Design, least_alpha: Vector) -> tuple[IntVector, Vector]:
+    def choose(self, pool: Design, least_alpha: Vector, eligible: Mask) -> tuple[IntVector, Vector]:
         """The best column, then the best beside it, and so on: positions and precisions."""
         factors, shared = self.factors(pool, least_alpha)
-        gain = factors.contribution(factors.best_alpha)
+        gain = np.where(eligible, factors.contribution(factors.best_alpha), -np.inf)
         least = max(LEAST_GAIN_SHARE * float(gain.max()), SMALLEST)
         short = np.argsort(-gain, kind="stable")[: SHORTLIST * self._n_wanted]
         short = np.sort(short[gain[short] >= least])
