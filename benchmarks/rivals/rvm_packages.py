@@ -94,12 +94,18 @@ def verdicts(limits: dict[str, float]) -> list[Figure]:
             missing += not seeds and not unfinished(records)
             if not seeds:
                 continue
-            # Least of each over the seeds: what the machine was busy with counts for neither.
-            ratio = min(theirs[s][0]["s"] for s in seeds) / min(ours[s][0]["s"] for s in seeds)
+            # All splits count, each with its least: fastrvm takes ten times as long on one as on another.
+            seconds = [[each[seed][0]["s"] for seed in seeds] for each in (theirs, ours)]
             gain = Paired.of([ours[seed][0]["acc"] - theirs[seed][0]["acc"] for seed in seeds])
             loss = Paired.of([ours[seed][0]["ll"] - theirs[seed][0]["ll"] for seed in seeds])
             figures += [
-                Figure(f"{name}: its seconds over ours", ratio, limits["rvm_speed"], "at least"),
+                Figure(
+                    f"{name}: its seconds over ours",
+                    sum(seconds[0]) / sum(seconds[1]),
+                    limits["rvm_speed"],
+                    "at least",
+                ),
+                Figure(f"{name}: its quickest split over our quickest", min(seconds[0]) / min(seconds[1])),
                 Figure(f"{name}: accuracy minus its", gain.mean, limits["rvm_gain"], "at least"),
                 *standard_error(name, gain),
                 Figure(f"{name}: log loss minus its", loss.mean, limits["rvm_log_loss"]),
@@ -119,9 +125,10 @@ def table() -> dict[str, dict[str, float]]:
             points = [each[0] for each in finished(CELLS.read(data, model)).values()]
             if points:
                 row = {
-                    name: rounded(np.mean([point[name] for point in points])) for name in ("n", "acc", "ll")
+                    name: rounded(np.mean([point[name] for point in points]))
+                    for name in ("n", "acc", "ll", "s")
                 }
-                rows[f"{data} {model}"] = row | {"least_s": min(point["s"] for point in points)}
+                rows[f"{data} {model}"] = row
     return rows
 
 

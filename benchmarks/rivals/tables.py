@@ -114,7 +114,7 @@ def packages() -> list[str]:
     for name, each in means.items():
         data, _, package = name.rpartition(" ")
         shown = "`RVMClassifier()`" if package == "rvm" else package.replace("_", "-")
-        seconds = f"{each['least_s']:.2g}" if each["least_s"] < 100 else f"{each['least_s']:.0f}"
+        seconds = f"{each['s']:.2g}" if each["s"] < 100 else f"{each['s']:.0f}"
         figures = f"{each['acc']:.1f} | {each['ll']:.3f} | {each['n']:.1f} | {seconds}"
         lines.append(f"| {data.replace('_', ' ')} | {shown} | {figures} |")
     return lines

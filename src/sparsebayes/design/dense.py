@@ -31,7 +31,9 @@ class DenseDesign:
         filled = np.flatnonzero(design.peak() > 0.0)
         if len(filled) == array.shape[1]:
             return design
-        return cls(_columns(array, filled), filled, owned=True)
+        by_rows = array.flags.c_contiguous
+        kept = np.take(array, filled, axis=1) if by_rows else np.take(array.T, filled, axis=0).T
+        return cls(kept, filled, owned=True)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -76,12 +78,7 @@ class DenseDesign:
         return out
 
     def take(self, keep: Mask) -> DenseDesign:
-        return DenseDesign(_columns(self._array, np.flatnonzero(keep)), self.columns[keep], owned=True)
-
-    def with_ones(self, name: int) -> DenseDesign:
-        """With a column of ones, last."""
-        ones = np.ones((self.shape[0], 1), self._array.dtype)
-        return DenseDesign(np.hstack([self._array, ones]), np.append(self.columns, name), owned=True)
+        return DenseDesign(self._array[:, keep], self.columns[keep], owned=True)
 
     def narrow(self, keep: Mask) -> DenseDesign:
         return self.take(keep)  # the array may be the caller's
@@ -116,13 +113,6 @@ class DenseDesign:
     def row_blocks(self) -> Iterator[tuple[slice, Matrix]]:
         for rows in row_slices(self.shape):
             yield rows, self._array[rows].astype(np.float64, copy=False)
-
-
-def _columns(array: AnyArray, positions: IntVector) -> AnyArray:
-    """Some of them, laid out alike."""
-    if array.flags.c_contiguous:
-        return np.take(array, positions, axis=1)
-    return np.take(array.T, positions, axis=0).T
 
 
 def row_slices(shape: tuple[int, int]) -> Iterator[slice]:

@@ -8,10 +8,6 @@ import numpy as np
 
 from sparsebayes._typing import IntVector, Mask, Matrix, RowValues, Vector
 from sparsebayes.design.base import Design
-from sparsebayes.design.dense import DenseDesign
-
-# Up to so many, products take less time than setting out on them: the ones come along with the others.
-FEW_COLUMNS = 100
 
 
 class WithIntercept:
@@ -63,8 +59,4 @@ class WithIntercept:
         return self._around(self._inner.narrow(keep[:-1]), keep)
 
     def _around(self, inner: Design, keep: Mask) -> Design:
-        if not keep[-1]:
-            return inner
-        if isinstance(inner, DenseDesign) and inner.shape[1] <= FEW_COLUMNS:
-            return inner.with_ones(self._n_features)
-        return WithIntercept(inner, self._n_features)
+        return WithIntercept(inner, self._n_features) if keep[-1] else inner

@@ -41,10 +41,10 @@ LEAST_EVALUATIONS = 8
 # once a row: with more features than 500, fewer rows have to do.
 MAX_FEATURES = 10_000
 MAX_WORK = 500 * ROWS_TO_LEARN**2
-# By so many standard errors, and by this share of the loss, scales are to be better: features as they are is
-# what a user expects, and what is a little better for the process may be a little worse for the classifier.
-STANDARD_ERRORS = 3.0
+# By this share of the loss a scaling is to be better, for what is a little better for the process may be a
+# little worse for the classifier; and by so many standard errors where it has a number for each feature.
 WORTH_HAVING = 0.05
+STANDARD_ERRORS = 3.0
 # Features that make less than this of the squared distances together are not seen at all, nor are rows of
 # less weight than this looked at.
 NEGLIGIBLE = 0.01
@@ -155,8 +155,8 @@ class Trial:
 
 
 def best_scaling(sample: Sample, unit: float) -> Trial | None:
-    """The first of "none", "columns" and "learned" that no later one is clearly better than, at rows that
-    were held out; None where there are too few rows to tell.
+    """Features as they are, of unit variance, or each with a width of its own, whichever is better at rows
+    that were held out; None where there are too few of these.
     """
     n_rows = min(_n_rows(sample.X.shape[1]), int(SHARE_TO_LEARN * len(sample)))
     if len(sample) - n_rows < MIN_HELD_OUT:
@@ -170,20 +170,18 @@ def best_scaling(sample: Sample, unit: float) -> Trial | None:
     if not process.has_labels:
         return None
     rows, held_out = (_near_the_origin(part.X, first.X, unit) for part in (first, second))
-    trials = [
+    tried = [
         (trial, trial.losses(process, rows, held_out, second.labels))
         for trial in _of_one_width(process, rows, ROUGH_STEP)
     ]
-    # Not from the larger evidence: where units differ much, hardly any step from there leads downhill.
-    start = min(trials, key=lambda tried: tried[1].total)[0]
-    learned = start.roughly_of_each(process, rows)
-    trials.append((learned, learned.losses(process, rows, held_out, second.labels)))
-    best, losses = trials[0]
-    for trial, its_losses in trials[1:]:
-        worth_having = its_losses.total < (1.0 - WORTH_HAVING) * losses.total
-        if worth_having and its_losses.better_than(losses, STANDARD_ERRORS):
-            best, losses = trial, its_losses
-    return best
+    best, losses = tried[0]
+    if tried[-1][1].total < (1.0 - WORTH_HAVING) * losses.total:
+        best, losses = tried[-1]
+    # From the better one: where units differ much, hardly any step from features as they are leads downhill.
+    learned = best.roughly_of_each(process, rows)
+    of_learned = learned.losses(process, rows, held_out, second.labels)
+    worth_having = of_learned.total < (1.0 - WORTH_HAVING) * losses.total
+    return learned if worth_having and of_learned.better_than(losses, STANDARD_ERRORS) else best
 
 
 def learned_scales(sample: Sample, unit: float, near: Trial | None = None) -> Vector:

@@ -51,7 +51,7 @@ or callable, default="rbf"
         - "precomputed": X is the kernel matrix itself, rows against training rows.
         - A callable is given two matrices of rows and returns the matrix of kernel values.
     gamma : {"auto", "evidence", "median", "scale", "several"}, float or sequence of floats, default="auto"
-        - "evidence": the width at which a Gaussian process on the labels of up to 800 rows has the largest
+        - "evidence": the width at which a Gaussian process on the labels of up to 300 rows has the largest
           evidence; for the kernels of distances, "rbf", "laplacian" and "exponential".
         - "median": 1 / median over pairs of training rows of the distance in the kernel's exponent (for "rbf"
           the squared one, as for kernels of inner products); "scale": 1 / (n_features * X.var()). Both count
@@ -70,10 +70,10 @@ or callable, default="rbf"
         - "learned": each has a width of its own, by the evidence of the same process ("automatic relevance
           determination"); those that make less than a hundredth of the squared distances together are not
           used at all. For the kernel "rbf" and up to 10 000 features.
-        - "auto": where ``gamma="auto"``, the solver is sequential and "learned" is possible, the first of
-          "none", "columns" and "learned" that no later one is clearly better than on other rows than it was
-          fitted to: by three standard errors and a twentieth of the process's loss. Otherwise, and on fewer
-          than 75 distinct rows, "none".
+        - "auto": where ``gamma="auto"``, the solver is sequential and "learned" is possible, whichever is
+          best on other rows than it was fitted to: "columns" where that lowers the process's loss by more
+          than a twentieth, "learned" where that does, and by three standard errors.
+          Otherwise, and on fewer than 75 distinct rows, "none".
     degree : float, default=3
         Of the kernel "poly".
     coef0 : float, default=1
