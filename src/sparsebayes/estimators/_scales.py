@@ -32,7 +32,6 @@ ROWS_TO_LEARN = 800
 ROWS_FOR_ONE = 300  # a single width is known from fewer
 ROWS_HELD_OUT = 2000
 MIN_HELD_OUT = 30
-SHARE_TO_LEARN = 0.6
 # Where there are many widths for the rows, each step fits the labels of these rows better, and soon those of
 # others less well: evaluations for each row that a feature has, and at least.
 EVALUATIONS_A_ROW = 4
@@ -158,13 +157,12 @@ def best_scaling(sample: Sample, unit: float) -> Trial | None:
     """Features as they are, of unit variance, or each with a width of its own, whichever is better at rows
     that were held out; None where there are too few of these.
     """
-    n_rows = min(_n_rows(sample.X.shape[1]), int(SHARE_TO_LEARN * len(sample)))
-    if len(sample) - n_rows < MIN_HELD_OUT:
+    n_rows = min(_n_rows(sample.X.shape[1]), len(sample) // 2)
+    if n_rows < MIN_HELD_OUT:
         return None
-    # A share of the first rows each, which may have all there are of a rare class; others are held out too.
-    n_drawn = int(n_rows / SHARE_TO_LEARN)
-    drawn = np.random.RandomState(1).permutation(n_drawn)
-    others = np.arange(n_drawn, min(n_rows + ROWS_HELD_OUT, len(sample)))
+    # Half of the first rows each, which may have all there are of a rare class; others go to the second.
+    drawn = np.random.RandomState(1).permutation(2 * n_rows)
+    others = np.arange(2 * n_rows, min(n_rows + ROWS_HELD_OUT, len(sample)))
     first, second = sample.part(drawn[:n_rows]), sample.part(np.concatenate([drawn[n_rows:], others]))
     process = LabelProcess(first.labels)
     if not process.has_labels:

@@ -73,7 +73,7 @@ or callable, default="rbf"
         - "auto": where ``gamma="auto"``, the solver is sequential and "learned" is possible, whichever is
           best on other rows than it was fitted to: "columns" where that lowers the process's loss by more
           than a twentieth, "learned" where that does, and by three standard errors.
-          Otherwise, and on fewer than 75 distinct rows, "none".
+          Otherwise, and on fewer than 60 distinct rows, "none".
     degree : float, default=3
         Of the kernel "poly".
     coef0 : float, default=1

@@ -146,7 +146,9 @@ class LabelProcess:
 class KernelGradient:
     """Derivatives of the cost in the entries of K, taken as free::
 
-    G = a/2 (m C^-1 - C^-1 T T^T C^-1),     C the covariance, T the m columns of targets
+        G = a/2 (m C^-1 - C^-1 T T^T C^-1)
+
+    where C is the covariance and T has the m columns of targets.
     """
 
     inverse: Matrix  # of C, its lower triangle; zeros above
