@@ -117,9 +117,8 @@ def test_sentences_on_svc_and_other_packages():
     assert (
         f"is {-cancer['sklearn_rvm']:.1f} points behind sklearn-rvm on breast cancer and "
         f"{german['sklearn_rvm']:.1f} ahead on german; {-cancer['fastrvm']:.1f} behind fastrvm on breast "
-        "cancer and level on german"
+        f"cancer and {german['fastrvm']:.1f} ahead on german"
     ) in page
-    assert abs(german["fastrvm"]) < 0.2
 
 
 def test_sets_on_which_trees_are_ahead_and_behind():
@@ -132,7 +131,7 @@ def test_sets_on_which_trees_are_ahead_and_behind():
     behind = sorted((name for name in gains if gains[name] < -1.0), key=gains.get, reverse=True)
     assert f"by {gains[ahead[-1]]:.1f} to {gains[ahead[0]]:.1f} points" in page
     assert f"on three of the 13 sets above ({', '.join(ahead)})" in page
-    assert f"on three ({', '.join(behind)})" in page
+    assert f"on two ({', '.join(behind)})" in page
 
 
 def test_measured_times_and_sizes_in_the_guide():
