@@ -30,7 +30,8 @@ def test_dqn_and_ctrl_c_on_news20():
     assert len(accuracies) == 2
     assert min(accuracies) >= limits["accuracy"]
     assert multiple_of_csr <= limits["memory_multiple"]
-    # By the clock it may take longer where others hold the cores.
+    # The second that is promised is held by the soak, by the clock, 50 times (0.23 s at most). Here another
+    # process of the suite shares the caches: a slow machine took 1.08 s of processor time for it once.
     assert interrupted["fits interrupted"] > 0
-    assert interrupted["processor seconds until back"] < 1.0
+    assert interrupted["processor seconds until back"] < 2.0
     assert interrupted["seconds until back"] < 5.0
